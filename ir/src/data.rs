@@ -150,6 +150,11 @@ impl TensorData {
         &self.bytes
     }
 
+    /// For the evaluator, which writes whole elements (`i1` as 0 or 1).
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -18,9 +18,7 @@ pub mod builder;
 pub mod data;
 pub mod diag;
 pub mod entity;
-pub mod eval {
-    pub mod convert;
-}
+pub mod eval;
 pub mod float;
 pub mod infer;
 pub mod literal;

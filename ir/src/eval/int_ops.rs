@@ -37,6 +37,11 @@ impl Width {
         if self.signed { (value << up) >> up } else { ((value as u128) << up >> up) as i128 }
     }
 
+    /// The bits of the value as an unsigned number.
+    pub fn bits_of(self, value: i128) -> i128 {
+        self.unsigned().wrap(value)
+    }
+
     fn signed(self) -> Self {
         Self { signed: true, ..self }
     }
