@@ -1,1 +1,9 @@
+//! How programs become words: emission, program images, assembler files, cost.
+//!
+//! A [`Program`](program::Program) is the meeting point: `emit` makes it from the `tpb` dialect, [`image`] and
+//! [`asm_file`] store it, [`cost`] prices it, and the interpreter executes it.
 
+pub mod program;
+
+pub use partita_isa as isa;
+pub use partita_isa::dma;
