@@ -122,8 +122,7 @@ pub(super) fn check_inputs(func: &Func, inputs: &[TensorData]) -> Result<(), Eva
         if want != input.ty() {
             return Err(EvalError::InputType {
                 name: value.name.to_string(),
-                want: want.clone(),
-                got: input.ty().clone(),
+                types: Box::new([want.clone(), input.ty().clone()]),
             });
         }
     }

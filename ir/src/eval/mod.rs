@@ -11,6 +11,9 @@
 //! neither says is decided in the module that does it ([`elementwise`], [`reduce`],
 //! [`scan`]).
 
+pub mod accuracy;
+pub mod bounds;
+pub mod compare;
 pub mod convert;
 pub mod elementwise;
 mod float_ops;
@@ -18,10 +21,13 @@ mod func;
 mod int_ops;
 mod lanes;
 mod movement;
+pub mod random;
 pub mod reduce;
 pub mod scan;
 mod walk;
 
+pub use bounds::{Bound, BoundOptions, Bounded, eval_bounded};
+pub use compare::{CompareError, CompareOk, Comparison, Tolerance, compare, compare_tol};
 pub use convert::Fp8Options;
 pub use func::{eval_func, fold_op, operand_data};
 
@@ -51,8 +57,12 @@ pub enum EvalError {
     Unsupported { op: &'static str, dtype: ElemType },
     #[error("@{func} takes {want} inputs, not {got}")]
     InputCount { func: String, want: usize, got: usize },
-    #[error("argument `{name}` is {want}, not {got}")]
-    InputType { name: String, want: TensorType, got: TensorType },
+    #[error("argument `{name}` is {}, not {}", types[0], types[1])]
+    InputType {
+        name: String,
+        /// Wanted and given.
+        types: Box<[TensorType; 2]>,
+    },
     #[error("the values need {need} bytes, the limit is {limit}")]
     Memory { need: u64, limit: u64 },
     #[error("@{func} is not a function of the tensor dialect")]

@@ -148,7 +148,7 @@ pub fn fold(
     result: &TensorType,
     fp8: Fp8Options,
 ) -> Result<TensorData, EvalError> {
-    let Folding { op, scale, negate } = folding;
+    let Folding { op, negate, .. } = folding;
     let name = op.name();
     let bad = || EvalError::malformed(name, "the reduction does not fit the shapes");
     let unsupported = || EvalError::unsupported(op, &[operand]);
@@ -158,19 +158,8 @@ pub fn fold(
         return Err(bad());
     }
     let dtype = operand.dtype();
-    let in_fp32 = dtype.is_float() || scale.is_some() || (result.dtype.is_float() && int_ops::is_product(op));
-    if in_fp32 {
-        let identity = float_ops::identity(op).ok_or_else(unsupported)?;
-        let start = |plan: &Plan| if plan.depth == 0 { identity } else { float_start(op) };
-        let mut acc = vec![start(first); first.accumulators];
-        let source = Fold { bytes: operand.bytes(), dtype, fp8, plan: first, acc: &mut acc, scale };
-        float_ops::with_op(op, source).ok_or_else(unsupported)?;
-        for plan in plans.iter().skip(1) {
-            let mut next = vec![start(plan); plan.accumulators];
-            float_ops::with_op(op, Refold { from: &acc, plan, acc: &mut next }).ok_or_else(unsupported)?;
-            acc = next;
-        }
-        float_ops::canonical_nans(&mut acc);
+    if in_fp32(folding, dtype, result.dtype) {
+        let mut acc = fold_f32(folding, operand, plans, fp8).ok_or_else(unsupported)?;
         if negate {
             acc.iter_mut().for_each(|x| *x = -*x);
         }
@@ -194,6 +183,29 @@ pub fn fold(
         i128::store(&acc, result.dtype, fp8, narrow, out.bytes_mut());
     }
     Ok(out)
+}
+
+/// True when the fold runs in fp32.
+pub fn in_fp32(folding: Folding, operand: ElemType, result: ElemType) -> bool {
+    operand.is_float() || folding.scale.is_some() || (result.is_float() && int_ops::is_product(folding.op))
+}
+
+/// The fp32 accumulators of a fold, before negation and rounding.
+pub fn fold_f32(folding: Folding, operand: &TensorData, plans: &[Plan], fp8: Fp8Options) -> Option<Vec<f32>> {
+    let Folding { op, scale, .. } = folding;
+    let identity = float_ops::identity(op)?;
+    let start = |plan: &Plan| if plan.depth == 0 { identity } else { float_start(op) };
+    let (first, rest) = plans.split_first()?;
+    let mut acc = vec![start(first); first.accumulators];
+    let (bytes, dtype) = (operand.bytes(), operand.dtype());
+    float_ops::with_op(op, Fold { bytes, dtype, fp8, plan: first, acc: &mut acc, scale })?;
+    for plan in rest {
+        let mut next = vec![start(plan); plan.accumulators];
+        float_ops::with_op(op, Refold { from: &acc, plan, acc: &mut next })?;
+        acc = next;
+    }
+    float_ops::canonical_nans(&mut acc);
+    Some(acc)
 }
 
 /// A fold of accumulators already read.
