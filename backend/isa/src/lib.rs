@@ -1,1 +1,30 @@
+//! The 64-byte instruction words of the NeuronCore vector (DVE) and GPSIMD (POOL) engines: structs,
+//! enumerations and rules as tables; decoding, encoding, checking and text.
+//!
+//! Nothing here knows of a compiler: a disassembler or validator needs this crate alone.
 
+pub mod alu;
+pub mod dtype;
+pub mod enums;
+pub mod field;
+pub mod instruction;
+pub mod layout;
+mod names;
+pub mod opcode;
+pub mod target;
+pub mod word;
+
+pub use alu::AluOp;
+pub use dtype::Dtype;
+pub use enums::{
+    AccumCmd, DebugCmd, ImmSrc, ReduceAxis, ReduceOp, ReverseOps, SubDim, UpdateMode, WaitMode,
+};
+pub use field::{Field, FieldKind, Pattern};
+pub use instruction::{Body, BodyKind, Instruction};
+pub use layout::{
+    CrossLaneReduce, Events, ExtendedTensorTensor, Header, Layout, LoadMaskSelect,
+    ScalarTensorTensor, TensorReduce, TensorScalar, TensorScalarSelect, TensorTensor,
+};
+pub use opcode::{CostClass, Opcode, OpcodeInfo};
+pub use target::{Engine, Engines, Generation, Generations, Target};
+pub use word::Word;
