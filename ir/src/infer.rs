@@ -141,7 +141,20 @@ fn elementwise(
     let dtype = checks::elementwise_dtypes(op, operands, want)?;
     checks::literals(operands, |index| elementwise_literal_dtype(op, operands, index, want.dtype))?;
     checks::domain(op, dtype, operands)?;
-    let shape = broadcast_shapes(operands.iter().filter_map(|operand| operand.tensor()))?;
+    let shape = broadcast_shapes(operands.iter().filter_map(|operand| operand.tensor())).map_err(
+        |mut error| {
+            // The shapes were counted without the literals.
+            if let At::Operand(nth) = error.at {
+                let place = operands
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, operand)| operand.tensor().is_some())
+                    .nth(nth);
+                error.at = place.map_or(At::Op, |(index, _)| At::Operand(index));
+            }
+            error
+        },
+    )?;
     Ok(TensorType { shape, dtype: want.dtype })
 }
 

@@ -24,7 +24,9 @@ pub mod infer;
 pub mod literal;
 pub mod module;
 pub mod ops;
+pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use builder::FuncBuilder;
 pub use data::TensorData;

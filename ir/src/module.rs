@@ -1,6 +1,6 @@
 //! Modules, functions, operations and values.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::diag::Span;
@@ -212,9 +212,17 @@ impl FuncSpans {
     }
 }
 
-/// The names in use in a function. Derived from the values, so all compare equal.
+/// The names in use in a function, gathered when a fresh one is first asked for.
+/// They follow from the values, so all compare equal.
 #[derive(Clone, Debug, Default)]
-struct NameSet(FxHashSet<Box<str>>);
+struct NameSet(Option<Names>);
+
+#[derive(Clone, Debug, Default)]
+struct Names {
+    used: FxHashSet<Box<str>>,
+    /// The least number not yet tried after a stem.
+    next: FxHashMap<Box<str>, u32>,
+}
 
 impl PartialEq for NameSet {
     fn eq(&self, _: &Self) -> bool {
@@ -237,32 +245,39 @@ impl Func {
 
     /// Adds a value under exactly this name.
     pub fn add_value(&mut self, name: &str, ty: impl Into<Type>, def: ValueDef) -> ValueId {
-        self.names.0.insert(name.into());
+        if let Some(names) = &mut self.names.0 {
+            names.used.insert(name.into());
+        }
         self.values.push(Value { name: name.into(), ty: ty.into(), def })
     }
 
     /// A name that no value has: the hint itself, or the hint with the least
     /// number that is free. Characters that text does not allow become `_`.
-    pub fn fresh_name(&self, hint: &str) -> String {
+    pub fn fresh_name(&mut self, hint: &str) -> String {
+        let values = &self.values;
+        let names = self.names.0.get_or_insert_with(|| Names {
+            used: values.iter().map(|(_, value)| value.name.clone()).collect(),
+            next: FxHashMap::default(),
+        });
         let mut name: String =
             hint.chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
         if name.is_empty() {
             name.push('v');
         }
-        if !self.names.0.contains(name.as_str()) {
+        if !names.used.contains(name.as_str()) {
             return name;
         }
         // `x9` and `x` with a 9 after it must not be confused by a reader.
         if name.ends_with(|c: char| c.is_ascii_digit()) {
             name.push('_');
         }
-        let mut number = 0u32;
+        let next = names.next.entry(name.as_str().into()).or_default();
         loop {
-            let candidate = format!("{name}{number}");
-            if !self.names.0.contains(candidate.as_str()) {
+            let candidate = format!("{name}{next}");
+            *next = next.wrapping_add(1);
+            if !names.used.contains(candidate.as_str()) {
                 return candidate;
             }
-            number = number.wrapping_add(1);
         }
     }
 

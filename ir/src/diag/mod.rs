@@ -1,9 +1,11 @@
 //! Diagnostics: what is wrong, where, and what to do about it.
 
 mod code;
+mod render;
 mod source;
 
 pub use code::Code;
+pub use render::{Located, Place, Style, render_all};
 pub use source::{Source, Span};
 
 use serde::Serialize;

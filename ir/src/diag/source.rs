@@ -1,6 +1,7 @@
 //! A named text and places in it.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -41,28 +42,48 @@ impl Span {
 pub struct Source {
     pub name: String,
     pub text: String,
+    /// Where each line starts, gathered when first asked for.
+    lines: OnceLock<Vec<usize>>,
 }
 
 impl Source {
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), lines: OnceLock::new() }
+    }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| {
+            let newlines = self.text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+            [0].into_iter().chain(newlines.map(|(at, _)| at + 1)).collect()
+        })
+    }
+
+    /// Number of the line, from 0, that holds a byte.
+    fn line_index(&self, offset: usize) -> usize {
+        self.lines().partition_point(|&start| start <= offset).saturating_sub(1)
+    }
+
+    /// Where the line that holds a byte starts.
+    pub(super) fn line_start(&self, offset: usize) -> usize {
+        self.lines().get(self.line_index(offset)).copied().unwrap_or(0)
+    }
+
+    /// The line that starts at a byte, without its end.
+    pub(super) fn line_at(&self, start: usize) -> &str {
+        let end =
+            self.lines().get(self.line_index(start) + 1).map_or(self.text.len(), |&next| next - 1);
+        self.text.get(start..end).unwrap_or("")
     }
 
     /// Line and column of a byte offset, both from 1; the column counts
     /// characters.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
-        let before = floor_boundary(&self.text, offset);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = 1 + before.bytes().filter(|&byte| byte == b'\n').count();
-        (line, 1 + before[line_start..].chars().count())
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let line = self.line_index(offset);
+        let before = self.text.get(self.line_start(offset)..offset).unwrap_or("");
+        (line + 1, 1 + before.chars().count())
     }
-}
-
-/// The text before an offset, cut at a character.
-fn floor_boundary(text: &str, offset: usize) -> &str {
-    let mut end = offset.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }

@@ -1,0 +1,720 @@
+//! The reader within a function: pairs of the grammar to operations.
+
+use pest::iterators::{Pair, Pairs};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::dense;
+use super::grammar::{Rule, parse_piece};
+use super::read::read_type_or_report;
+use super::read_type::unknown;
+use super::scan::PieceKind;
+use super::suggest::nearest;
+use crate::data::TensorData;
+use crate::diag::{Code, Diagnostic, Span};
+use crate::entity::ValueId;
+use crate::literal::Literal;
+use crate::module::{ArgAttrs, Func, Op, OpSpans, Operand, RandomRange, ValueDef};
+use crate::ops::{
+    CrossLaneAxis, CrossLaneOp, ElementwiseOp, Emit, OpKind, PadAmounts, ReduceOp, Seed,
+    SliceRange, TensorOp,
+};
+use crate::types::{Dims, Type};
+
+type P<'a> = Pair<'a, Rule>;
+
+/// What a name stands for while reading.
+#[derive(Clone, Copy)]
+enum Name {
+    Value(ValueId),
+    /// Defined by a statement that could not be read.
+    Lost,
+    /// Used but not defined so far; reported as this diagnostic.
+    Undefined(usize),
+}
+
+/// A function being read.
+pub struct FuncReader<'s> {
+    text: &'s str,
+    func: Func,
+    names: FxHashMap<&'s str, Name>,
+    /// The header could not be read; the body is read for its errors only.
+    lost: bool,
+    /// The type read last: neighbours often have the same.
+    last_type: Option<(&'s str, Type)>,
+}
+
+/// An operation's operands as read: `None` when one of them is unusable.
+struct Operands {
+    list: Option<SmallVec<[Operand; 3]>>,
+    spans: SmallVec<[Span; 3]>,
+}
+
+/// Errors of one statement, which never hide those of the next.
+type Read<T> = Result<T, Box<Diagnostic>>;
+
+impl<'s> FuncReader<'s> {
+    /// Stands in for a function whose header could not be read.
+    pub fn lost(text: &'s str) -> Self {
+        Self {
+            text,
+            func: Func::default(),
+            names: FxHashMap::default(),
+            lost: true,
+            last_type: None,
+        }
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    pub fn name(&self) -> &str {
+        &self.func.name
+    }
+
+    pub fn name_span(&self) -> Span {
+        self.func.spans.name
+    }
+
+    pub fn set_loc(&mut self, loc: Option<Box<str>>) {
+        self.func.loc = loc;
+    }
+
+    /// The function, unless its header was lost.
+    pub fn finish(self) -> Option<Func> {
+        (!self.lost).then_some(self.func)
+    }
+
+    /// Begins a function from its header.
+    pub fn open(
+        text: &'s str,
+        pairs: Pairs<'_, Rule>,
+        base: usize,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let mut reader = Self::lost(text);
+        reader.lost = false;
+        for pair in pairs.flat_map(|header| header.into_inner()) {
+            let span = span(&pair, base);
+            match pair.as_rule() {
+                Rule::visibility => reader.func.private = pair.as_str() == "private",
+                Rule::symbol => {
+                    reader.func.name = pair.as_str()[1..].to_owned();
+                    reader.func.spans.name = span;
+                }
+                Rule::arg => reader.arg(pair, base, diagnostics),
+                Rule::results => {
+                    reader.func.spans.results = span;
+                    for ty in pair.into_inner() {
+                        match reader.ty(&ty, base, diagnostics) {
+                            Some(ty) => reader.func.result_types.push(ty),
+                            None => reader.lost = true,
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        reader
+    }
+
+    fn arg(&mut self, pair: P<'_>, base: usize, diagnostics: &mut Vec<Diagnostic>) {
+        let mut name = None;
+        let mut ty = None;
+        let mut attrs = ArgAttrs::default();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::value => name = Some(span(&part, base)),
+                Rule::type_ => ty = self.ty(&part, base, diagnostics),
+                Rule::arg_attrs => {
+                    for attr in part.into_inner() {
+                        match arg_attr(attr, base) {
+                            Ok(random) => attrs.random = Some(random),
+                            Err(error) => diagnostics.push(*error),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let Some(name) = name else { return };
+        let text = self.slice(name);
+        match ty {
+            Some(ty) => {
+                let value = self.func.add_arg(&text[1..], ty, attrs);
+                self.func.spans.set_value(value, name);
+                self.define(text, name, Name::Value(value), diagnostics);
+            }
+            None => {
+                // Errors about the other arguments are still worth having.
+                self.lost = true;
+                self.define(text, name, Name::Lost, diagnostics);
+            }
+        }
+    }
+
+    /// The source text of a span.
+    fn slice(&self, span: Span) -> &'s str {
+        self.text.get(span.range()).unwrap_or("")
+    }
+
+    fn ty(&mut self, pair: &P<'_>, base: usize, diagnostics: &mut Vec<Diagnostic>) -> Option<Type> {
+        let text = pair.as_str();
+        if let Some((last, ty)) = &self.last_type
+            && *last == text
+        {
+            return Some(ty.clone());
+        }
+        let span = span(pair, base);
+        let ty = read_type_or_report(text, span.start as usize, diagnostics)?;
+        self.last_type = Some((self.slice(span), ty.clone()));
+        Some(ty)
+    }
+
+    fn define(&mut self, name: &'s str, at: Span, what: Name, diagnostics: &mut Vec<Diagnostic>) {
+        match self.names.insert(name, what) {
+            None => {}
+            Some(Name::Undefined(index)) => {
+                // It is defined after all, only too late.
+                if let Some(earlier) = diagnostics.get_mut(index) {
+                    earlier.code = Code::UseBeforeDef;
+                    earlier.message = format!("`{name}` is used before its definition");
+                    earlier.help = Some(Code::UseBeforeDef.help().to_owned());
+                    earlier
+                        .secondary
+                        .push(crate::diag::Label { span: at, text: "defined here".to_owned() });
+                }
+            }
+            Some(earlier) => {
+                let first = match earlier {
+                    Name::Value(value) => self.func.spans.value(value),
+                    _ => Span::NONE,
+                };
+                // The first definition stays in force.
+                self.names.insert(name, earlier);
+                diagnostics.push(
+                    Diagnostic::error(
+                        Code::DuplicateValue,
+                        format!("`{name}` is defined twice"),
+                        at,
+                    )
+                    .label("again here")
+                    .also(first, "first here"),
+                );
+            }
+        }
+    }
+
+    /// Remembers the name that an unreadable statement would have defined.
+    pub fn lose(&mut self, text: &'s str, _start: usize) {
+        if let Some((name, _)) = text.split_once('=') {
+            let name = name.trim();
+            let plain = name
+                .strip_prefix('%')
+                .is_some_and(|rest| rest.chars().all(crate::module::is_name_char));
+            if plain {
+                self.names.entry(name).or_insert(Name::Lost);
+            }
+        }
+    }
+
+    /// Reads one statement of the body.
+    pub fn statement(
+        &mut self,
+        kind: PieceKind,
+        text: &'s str,
+        base: usize,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        if kind == PieceKind::Machine {
+            return self.machine(text, base, diagnostics);
+        }
+        let pairs = match parse_piece(Rule::statement_piece, text, base) {
+            Ok(pairs) => pairs,
+            Err(error) => {
+                diagnostics.push(*error);
+                return self.lose(text, base);
+            }
+        };
+        for pair in pairs {
+            match pair.as_rule() {
+                Rule::assign => self.assign(pair, base, diagnostics),
+                Rule::return_op => self.return_op(pair, base, diagnostics),
+                _ => {}
+            }
+        }
+    }
+
+    fn machine(&mut self, text: &'s str, base: usize, diagnostics: &mut Vec<Diagnostic>) {
+        let span = Span::new(base, base + text.len());
+        diagnostics.push(Diagnostic::error(
+            Code::Instruction,
+            "the instruction cannot be read",
+            span,
+        ));
+    }
+
+    /// The operation's types may only be known after its constant was read.
+    fn assign(&mut self, pair: P<'_>, base: usize, diagnostics: &mut Vec<Diagnostic>) {
+        let mut spans = OpSpans { whole: span(&pair, base), ..OpSpans::default() };
+        let mut parts = pair.into_inner();
+        let (Some(name), Some(op), Some(ty_pair)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return;
+        };
+        let loc = parts.next().map(|pair| loc(&pair));
+        let name_span = span(&name, base);
+        spans.ty = span(&ty_pair, base);
+        let ty = self.ty(&ty_pair, base, diagnostics);
+        let errors = diagnostics.len();
+        let read = self.tensor_op(op, base, ty.as_ref(), &mut spans, diagnostics);
+        let name = self.slice(name_span);
+        let Some(ty) = ty else {
+            return self.define(name, name_span, Name::Lost, diagnostics);
+        };
+        let value = match read {
+            Ok(Some((kind, operands))) if diagnostics.len() == errors => {
+                let op = self.func.ops.push(Op {
+                    kind: OpKind::Tensor(kind),
+                    operands,
+                    results: SmallVec::new(),
+                    loc,
+                });
+                self.func.body.push(op);
+                let value = self.func.add_value(&name[1..], ty, ValueDef::Op(op));
+                self.func.ops[op].results.push(value);
+                self.func.spans.set_op(op, spans);
+                value
+            }
+            Ok(_) => self.func.add_value(&name[1..], ty, ValueDef::Detached),
+            Err(error) => {
+                diagnostics.push(*error);
+                self.func.add_value(&name[1..], ty, ValueDef::Detached)
+            }
+        };
+        self.func.spans.set_value(value, name_span);
+        self.define(name, name_span, Name::Value(value), diagnostics);
+    }
+
+    fn return_op(&mut self, pair: P<'_>, base: usize, diagnostics: &mut Vec<Diagnostic>) {
+        let mut spans = OpSpans { whole: span(&pair, base), ..OpSpans::default() };
+        spans.name =
+            Span::new(spans.whole.start as usize, spans.whole.start as usize + "return".len());
+        let mut operands = Operands { list: Some(SmallVec::new()), spans: SmallVec::new() };
+        let mut types: Vec<(Type, Span)> = Vec::new();
+        let mut readable = true;
+        let mut location = None;
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::value => self.operand(&part, base, &mut operands, diagnostics),
+                Rule::type_ => match self.ty(&part, base, diagnostics) {
+                    Some(ty) => types.push((ty, span(&part, base))),
+                    None => readable = false,
+                },
+                Rule::loc => location = Some(loc(&part)),
+                _ => {}
+            }
+        }
+        spans.operands = operands.spans;
+        let op_operands = operands.list.unwrap_or_default();
+        if readable && types.len() != spans.operands.len() {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::ReturnCount,
+                    format!(
+                        "{} values are returned with {} types",
+                        spans.operands.len(),
+                        types.len()
+                    ),
+                    spans.whole,
+                )
+                .help("write one type for each value"),
+            );
+        } else {
+            self.check_return_types(&op_operands, &types, &spans, diagnostics);
+        }
+        if let Some((_, ty)) = types.first() {
+            spans.ty = *ty;
+        }
+        let op = self.func.ops.push(Op {
+            kind: OpKind::Return,
+            operands: op_operands,
+            results: SmallVec::new(),
+            loc: location,
+        });
+        self.func.body.push(op);
+        self.func.spans.set_op(op, spans);
+    }
+
+    /// The types written at a `return` are those of its values.
+    fn check_return_types(
+        &self,
+        operands: &[Operand],
+        types: &[(Type, Span)],
+        spans: &OpSpans,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        for ((operand, (written, at)), value_span) in
+            operands.iter().zip(types).zip(&spans.operands)
+        {
+            let Some(value) = operand.value() else { continue };
+            let actual = self.func.ty(value);
+            if actual != written {
+                let name = &self.func.values[value].name;
+                diagnostics.push(
+                    Diagnostic::error(
+                        Code::ReturnType,
+                        format!("`%{name}` has type `{actual}`, not `{written}`"),
+                        *at,
+                    )
+                    .label(format!("should be `{actual}`"))
+                    .also(*value_span, "this value"),
+                );
+            }
+        }
+    }
+
+    /// Resolves one operand. What cannot be used empties the list.
+    fn operand(
+        &mut self,
+        pair: &P<'_>,
+        base: usize,
+        out: &mut Operands,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let at = span(pair, base);
+        out.spans.push(at);
+        let operand = if pair.as_rule() == Rule::literal {
+            match literal(pair, base) {
+                Ok(literal) => Some(Operand::Literal(literal)),
+                Err(error) => {
+                    diagnostics.push(*error);
+                    None
+                }
+            }
+        } else {
+            let name = self.slice(at);
+            match self.names.get(name) {
+                Some(Name::Value(value)) => Some(Operand::Value(*value)),
+                Some(Name::Lost | Name::Undefined(_)) => None,
+                None => {
+                    self.names.insert(name, Name::Undefined(diagnostics.len()));
+                    diagnostics.push(self.undefined(name, at));
+                    None
+                }
+            }
+        };
+        match (operand, &mut out.list) {
+            (Some(operand), Some(list)) => list.push(operand),
+            _ => out.list = None,
+        }
+    }
+
+    fn undefined(&self, name: &str, at: Span) -> Diagnostic {
+        let error = Diagnostic::error(Code::UndefinedValue, format!("`{name}` is not defined"), at)
+            .label("not defined");
+        let defined = self
+            .names
+            .iter()
+            .filter(|(_, what)| matches!(what, Name::Value(_)))
+            .map(|(name, _)| *name);
+        // In the order of the text, so that ties are settled the same way each time.
+        let mut defined: Vec<&str> = defined.collect();
+        defined.sort_unstable();
+        match nearest(name, defined) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    }
+
+    /// Reads an operation; `Ok(None)` when its operands are unusable, which has
+    /// been reported.
+    fn tensor_op(
+        &mut self,
+        pair: P<'_>,
+        base: usize,
+        ty: Option<&Type>,
+        spans: &mut OpSpans,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Read<Option<(TensorOp, SmallVec<[Operand; 3]>)>> {
+        let rule = pair.as_rule();
+        let whole = span(&pair, base);
+        let keyword = pair
+            .as_str()
+            .find(|c: char| !crate::module::is_name_char(c))
+            .unwrap_or(pair.as_str().len());
+        spans.name = Span::new(whole.start as usize, whole.start as usize + keyword);
+        let mut operands = Operands { list: Some(SmallVec::new()), spans: SmallVec::new() };
+        let mut fields = Fields::default();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                Rule::value | Rule::literal => {
+                    self.operand(&part, base, &mut operands, diagnostics)
+                }
+                Rule::seed => {
+                    fields.seed_loaded = false;
+                    for inner in part.into_inner() {
+                        fields.seed_loaded = true;
+                        self.operand(&inner, base, &mut operands, diagnostics);
+                    }
+                }
+                _ => fields.take(part, base)?,
+            }
+        }
+        spans.operands = operands.spans;
+        let op = fields.op(rule, ty, whole)?;
+        Ok(op.zip(operands.list))
+    }
+}
+
+/// What an operation says besides its operands.
+#[derive(Default)]
+struct Fields<'a> {
+    names: SmallVec<[(&'a str, Span); 3]>,
+    lists: SmallVec<[SmallVec<[i64; 4]>; 3]>,
+    ranges: SmallVec<[SliceRange; 4]>,
+    index: Option<usize>,
+    scale: Option<f32>,
+    dense: Option<(&'a str, Span)>,
+    keep: bool,
+    negate: bool,
+    seed_loaded: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, part: P<'a>, base: usize) -> Read<()> {
+        match part.as_rule() {
+            Rule::name => self.names.push((part.as_str(), span(&part, base))),
+            Rule::keep => self.keep = true,
+            Rule::negate => self.negate = true,
+            Rule::index => self.index = Some(number(&part, base)?),
+            Rule::indices | Rule::amounts => {
+                let list =
+                    part.into_inner().map(|item| number(&item, base)).collect::<Read<_>>()?;
+                self.lists.push(list);
+            }
+            Rule::range => {
+                let mut bounds = part.into_inner().map(|item| number(&item, base));
+                let mut next = |missing| bounds.next().unwrap_or(Ok(missing));
+                let (start, limit, stride) = (next(0)?, next(0)?, next(1)?);
+                self.ranges.push(SliceRange { start, limit, stride });
+            }
+            Rule::scale => {
+                for inner in part.into_inner() {
+                    let bits = literal(&inner, base)?
+                        .to_bits(crate::types::ElemType::F32)
+                        .map_err(|error| {
+                            Box::new(Diagnostic::error(
+                                Code::LiteralValue,
+                                error.to_string(),
+                                span(&inner, base),
+                            ))
+                        })?;
+                    self.scale = Some(f32::from_bits(bits as u32));
+                }
+            }
+            Rule::dense => self.dense = Some((part.as_str(), span(&part, base))),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Looks a name up in a vocabulary.
+    fn choice<T: Copy + 'static>(
+        &self,
+        index: usize,
+        what: &str,
+        all: &'static [T],
+        name: fn(T) -> &'static str,
+    ) -> Read<T> {
+        let (text, at) = self.names.get(index).copied().unwrap_or(("", Span::NONE));
+        all.iter()
+            .copied()
+            .find(|&item| name(item) == text)
+            .ok_or_else(|| Box::new(unknown(what, text, at, all.iter().map(|&item| name(item)))))
+    }
+
+    fn elementwise(&self, index: usize) -> Read<ElementwiseOp> {
+        let (text, _) = self.names.get(index).copied().unwrap_or(("", Span::NONE));
+        match ElementwiseOp::from_name(text) {
+            Some(op) => Ok(op),
+            None => {
+                self.choice(index, "elementwise operation", ElementwiseOp::ALL, ElementwiseOp::name)
+            }
+        }
+    }
+
+    fn reduce(&self) -> Read<ReduceOp> {
+        self.choice(0, "reduction", ReduceOp::ALL, ReduceOp::name)
+    }
+
+    fn dims(&self) -> Dims {
+        self.list(0).iter().map(|&dim| usize::try_from(dim).unwrap_or(usize::MAX)).collect()
+    }
+
+    fn list(&self, index: usize) -> &[i64] {
+        self.lists.get(index).map_or(&[], |list| list.as_slice())
+    }
+
+    /// The operation; `None` when its type, needed to read it, was unreadable.
+    fn op(self, rule: Rule, ty: Option<&Type>, whole: Span) -> Read<Option<TensorOp>> {
+        Ok(Some(match rule {
+            Rule::elementwise => TensorOp::Elementwise(self.elementwise(0)?),
+            Rule::cast => TensorOp::Cast,
+            Rule::wrap => TensorOp::Wrap,
+            Rule::to_int => TensorOp::ToInt,
+            Rule::bitcast => TensorOp::Bitcast,
+            Rule::reduce => TensorOp::Reduce {
+                op: self.reduce()?,
+                dims: self.dims(),
+                keep: self.keep,
+                negate: self.negate,
+            },
+            Rule::partition_reduce => TensorOp::PartitionReduce {
+                op: self.choice(0, "cross-lane reduction", CrossLaneOp::ALL, CrossLaneOp::name)?,
+                axis: self.choice(1, "axis", CrossLaneAxis::ALL, CrossLaneAxis::name)?,
+                scale: self.scale,
+            },
+            Rule::transpose_reduce => {
+                TensorOp::TransposeReduce { op: self.reduce()?, negate: self.negate }
+            }
+            Rule::transpose => TensorOp::Transpose { perm: self.dims() },
+            Rule::scan_cache => TensorOp::ScanCache {
+                op0: self.elementwise(0)?,
+                op1: self.elementwise(1)?,
+                seed: if self.seed_loaded { Seed::Load } else { Seed::Zero },
+                emit: self.choice(2, "choice of what a scan emits", Emit::ALL, Emit::name)?,
+            },
+            Rule::broadcast => TensorOp::Broadcast { dims: self.dims() },
+            Rule::reshape => TensorOp::Reshape,
+            Rule::slice => TensorOp::Slice { ranges: self.ranges },
+            Rule::concat => TensorOp::Concat { dim: self.index.unwrap_or(usize::MAX) },
+            Rule::pad => TensorOp::Pad { amounts: self.amounts(whole)? },
+            Rule::reverse => TensorOp::Reverse { dims: self.dims() },
+            Rule::iota => TensorOp::Iota { dim: self.index.unwrap_or(usize::MAX) },
+            Rule::constant => return self.constant(ty).map(|data| data.map(TensorOp::Constant)),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn amounts(&self, whole: Span) -> Read<SmallVec<[PadAmounts; 4]>> {
+        let (low, high) = (self.list(0), self.list(1));
+        let zeros: SmallVec<[i64; 4]> = SmallVec::from_elem(0, low.len());
+        let interior = if self.lists.len() > 2 { self.list(2) } else { &zeros };
+        if low.len() != high.len() || low.len() != interior.len() {
+            return Err(Box::new(Diagnostic::error(
+                Code::Ranges,
+                "`low`, `high` and `interior` differ in length",
+                whole,
+            )));
+        }
+        let amounts = low.iter().zip(high).zip(interior).map(|((&low, &high), &interior)| {
+            u64::try_from(interior).map(|interior| PadAmounts { low, high, interior })
+        });
+        amounts.collect::<Result<_, _>>().map_err(|_| {
+            Box::new(Diagnostic::error(Code::Ranges, "interior padding cannot be negative", whole))
+        })
+    }
+
+    fn constant(&self, ty: Option<&Type>) -> Read<Option<TensorData>> {
+        let (Some((text, at)), Some(ty)) = (self.dense, ty) else { return Ok(None) };
+        let Type::Tensor(ty) = ty else {
+            return Err(Box::new(Diagnostic::error(
+                Code::ValueKind,
+                "a constant is a tensor, not a tile",
+                at,
+            )));
+        };
+        if let Err(error) = crate::infer::check_type(ty) {
+            return Err(Box::new(Diagnostic::error(error.code, error.message, at)));
+        }
+        let payload = &text[1..text.len() - 1];
+        let data = dense::read(payload, ty).map_err(|error| {
+            let start = at.start as usize + 1 + error.at;
+            Box::new(
+                Diagnostic::error(Code::Dense, error.message, Span::new(start, start + 1))
+                    .label("here"),
+            )
+        })?;
+        Ok(Some(data))
+    }
+}
+
+/// A number of the grammar, within what the position holds.
+fn number<T: std::str::FromStr>(pair: &P<'_>, base: usize) -> Read<T> {
+    pair.as_str().parse().map_err(|_| {
+        Box::new(Diagnostic::error(
+            Code::Number,
+            format!("`{}` is out of range", pair.as_str()),
+            span(pair, base),
+        ))
+    })
+}
+
+fn literal(pair: &P<'_>, base: usize) -> Read<Literal> {
+    dense::literal(pair.as_str())
+        .map_err(|message| Box::new(Diagnostic::error(Code::Number, message, span(pair, base))))
+}
+
+/// `random = uniform(a, b)` or `random = int(a, b)`
+fn arg_attr(pair: P<'_>, base: usize) -> Read<RandomRange> {
+    let whole = span(&pair, base);
+    let mut names: SmallVec<[(&str, Span); 2]> = SmallVec::new();
+    let mut numbers: SmallVec<[(Literal, Span); 2]> = SmallVec::new();
+    for part in pair.into_inner() {
+        let at = span(&part, base);
+        match part.as_rule() {
+            Rule::name => names.push((part.as_str(), at)),
+            _ => numbers.push((literal(&part, base)?, at)),
+        }
+    }
+    let (&[(attr, attr_at), (kind, kind_at)], &[low, high]) =
+        (names.as_slice(), numbers.as_slice())
+    else {
+        return Err(Box::new(Diagnostic::error(Code::ArgAttribute, "malformed attribute", whole)));
+    };
+    if attr != "random" {
+        return Err(Box::new(unknown("argument attribute", attr, attr_at, ["random"].into_iter())));
+    }
+    match kind {
+        "uniform" => {
+            let real = |(literal, at): (Literal, Span)| match literal {
+                Literal::Int(value) => Ok(value as f64),
+                Literal::Float(value) => Ok(value),
+                _ => Err(Box::new(Diagnostic::error(
+                    Code::ArgAttribute,
+                    "`uniform` takes two numbers",
+                    at,
+                ))),
+            };
+            Ok(RandomRange::Uniform(real(low)?, real(high)?))
+        }
+        "int" => {
+            let integer = |(literal, at): (Literal, Span)| {
+                match literal {
+                    Literal::Int(value) => i64::try_from(value).ok(),
+                    _ => None,
+                }
+                .ok_or_else(|| {
+                    Box::new(Diagnostic::error(Code::ArgAttribute, "`int` takes two integers", at))
+                })
+            };
+            Ok(RandomRange::Int(integer(low)?, integer(high)?))
+        }
+        _ => Err(Box::new(unknown("distribution", kind, kind_at, ["uniform", "int"].into_iter()))),
+    }
+}
+
+/// The text between the parentheses of `loc(…)`.
+pub fn loc(pair: &P<'_>) -> Box<str> {
+    let text = pair.as_str().strip_prefix("loc").unwrap_or("").trim();
+    let body = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+    body.trim().into()
+}
+
+/// The place of a pair of a piece that starts at byte `base`.
+fn span(pair: &P<'_>, base: usize) -> Span {
+    let range = pair.as_span();
+    Span::new(base + range.start(), base + range.end())
+}
