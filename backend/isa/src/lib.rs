@@ -10,7 +10,9 @@ pub mod field;
 pub mod instruction;
 pub mod layout;
 mod names;
+pub mod numerics;
 pub mod opcode;
+pub mod rule;
 pub mod target;
 pub mod word;
 
@@ -25,6 +27,8 @@ pub use layout::{
     CrossLaneReduce, Events, ExtendedTensorTensor, Header, Layout, LoadMaskSelect,
     ScalarTensorTensor, TensorReduce, TensorScalar, TensorScalarSelect, TensorTensor,
 };
+pub use numerics::Domain;
 pub use opcode::{CostClass, Opcode, OpcodeInfo};
+pub use rule::{Confidence, Rule};
 pub use target::{Engine, Engines, Generation, Generations, Target};
 pub use word::Word;

@@ -45,6 +45,23 @@ pub(crate) const fn lower<const N: usize>(name: &str) -> [u8; N] {
     out
 }
 
+/// `TS_6A` → `TS-6a`: the id of a rule from the name of its constant.
+pub(crate) const fn dashed<const N: usize>(name: &str) -> [u8; N] {
+    let bytes = name.as_bytes();
+    let mut out = [0; N];
+    let mut i = 0;
+    while i < N {
+        let letter_after_digit = i > 0 && bytes[i - 1].is_ascii_digit();
+        out[i] = match bytes[i] {
+            b'_' => b'-',
+            letter if letter_after_digit => letter.to_ascii_lowercase(),
+            other => other,
+        };
+        i += 1;
+    }
+    out
+}
+
 /// The text of ASCII bytes; a build error for anything else.
 pub(crate) const fn text(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
@@ -81,4 +98,14 @@ macro_rules! snake_name {
     }};
 }
 
-pub(crate) use {lower_name, snake_name};
+/// A `&'static str` constant holding the id of a rule constant.
+macro_rules! rule_id {
+    ($name:expr) => {{
+        const NAME: &str = $name;
+        const BYTES: [u8; NAME.len()] = $crate::names::dashed(NAME);
+        const TEXT: &str = $crate::names::text(&BYTES);
+        TEXT
+    }};
+}
+
+pub(crate) use {lower_name, rule_id, snake_name};

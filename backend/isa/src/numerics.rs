@@ -3,6 +3,7 @@
 use crate::alu::AluOp;
 use crate::dtype::Dtype;
 use crate::enums::ReduceOp;
+use crate::instruction::{Body, Instruction};
 use crate::opcode::Opcode;
 use crate::target::Engine;
 
@@ -20,6 +21,11 @@ pub enum Domain {
 }
 
 impl Domain {
+    /// Whether every 32-bit integer goes through without rounding (ISA 11.3).
+    pub const fn is_exact_on_int32(self) -> bool {
+        !matches!(self, Self::Fp32)
+    }
+
     const fn integer_of(dtype: Dtype) -> Self {
         let bits = if dtype.is_64_bit() { 64 } else { 32 };
         Self::Integer { signed: dtype.is_signed_int(), bits }
@@ -67,6 +73,34 @@ impl Domain {
             ReduceOp::Add | ReduceOp::Max if input.is_int() => Self::integer_of(input),
             _ => Self::Fp32,
         }
+    }
+}
+
+/// The domain of a decoded word; `None` when its opcode, a dtype or an operation is undefined.
+pub fn instruction_domain(instruction: &Instruction, engine: Engine) -> Option<Domain> {
+    let opcode = instruction.opcode()?;
+    let (dtype, op) = (Dtype::from_code, AluOp::from_code);
+    let pair = |code: u8| Some([dtype(code & 0xf)?, dtype(code >> 4)?]);
+    let domain = |ops: &[AluOp], inputs: &[Dtype], output: u8| {
+        Some(Domain::of(opcode, engine, ops, inputs, dtype(output)?))
+    };
+    match &instruction.body {
+        Body::TensorTensor(b) => domain(&[op(b.op)?], &pair(b.in0_in1_dtype)?, b.out_dtype),
+        Body::ExtendedTensorTensor(b) => domain(&[op(b.op)?], &pair(b.in0_in1_dtype)?, b.out_dtype),
+        Body::TensorReduce(b) => domain(&[op(b.op)?], &[dtype(b.in_dtype)?], b.out_dtype),
+        Body::CrossLaneReduce(b) => {
+            let reduce = ReduceOp::from_code(b.reduce_op)?;
+            Some(Domain::of_cross_lane(opcode, reduce, dtype(b.in_dtype)?))
+        }
+        Body::TensorScalar(b) => {
+            domain(&[op(b.op0)?, op(b.op1)?], &[dtype(b.in_dtype)?], b.out_dtype)
+        }
+        Body::ScalarTensorTensor(b) => {
+            domain(&[op(b.op0)?, op(b.op1)?], &pair(b.in0_in1_dtype)?, b.out_dtype)
+        }
+        Body::TensorScalarSelect(b) => domain(&[], &[dtype(b.dtype)?], b.dtype),
+        Body::LoadMaskSelect(_) => Some(Domain::Moved),
+        Body::Unknown(_) => None,
     }
 }
 
