@@ -8,10 +8,11 @@
 //! * An operation in the table of [`super::accuracy`] adds its own error.
 //! * A float sum may be taken in any order (N-9). With u = 2⁻²⁴ it adds
 //!   2·|s − Σx| + k·u·Σ|x|, where s is the reference, Σx the sum in f64, and
-//!   k = min(n − 1, 64 + 8·√n). Rounding errors of a sum grow like √n but for data
-//!   that makes them all alike, and then the reference shows it in s − Σx. A sum
-//!   whose partial sums are exact in every order adds nothing. A float product
-//!   adds (n − 1)·u relatively.
+//!   k = min(n − 1, 16 + 2·√n). The errors of n independent roundings have a
+//!   deviation of at most 0.24·√n·u·Σ|x|, so this is eight deviations; where the
+//!   data makes the errors alike the reference shows it in s − Σx. A sum whose
+//!   partial sums are exact in every order adds nothing. A float product adds
+//!   (n − 1)·u relatively.
 //! * Scans keep their order, so they only pass errors on.
 //! * After each, the interval is rounded to the result type.
 //!
@@ -121,7 +122,8 @@ pub fn eval_bounded(
         let operands = run.operands(func, op, &literals)?;
         let value = eval_op(kind, &operands, ty, options)?;
         let bounds = operand_bounds(&run, func, op)?;
-        let context = Context { operands: &operands, bounds: &bounds, value: &value, options, bound_options };
+        let context =
+            Context { operands: &operands, bounds: &bounds, value: &value, options, bound_options };
         let bound = context.with_excess(kind, context.bound(kind)?);
         run.release(op);
         run.define(result, Kept { value: Cow::Owned(value), bound });
@@ -129,12 +131,20 @@ pub fn eval_bounded(
     func.returned()
         .map(|value| {
             let kept = run.get(func, value)?;
-            Ok(Bounded { value: kept.value.clone().into_owned(), bound: kept.bound.clone(), fp8: options.fp8 })
+            Ok(Bounded {
+                value: kept.value.clone().into_owned(),
+                bound: kept.bound.clone(),
+                fp8: options.fp8,
+            })
         })
         .collect()
 }
 
-fn operand_bounds<'a>(run: &'a Run<Kept<'_>>, func: &Func, op: &Op) -> Result<Vec<&'a Bound>, EvalError> {
+fn operand_bounds<'a>(
+    run: &'a Run<Kept<'_>>,
+    func: &Func,
+    op: &Op,
+) -> Result<Vec<&'a Bound>, EvalError> {
     op.operands
         .iter()
         .map(|operand| match operand {
@@ -162,12 +172,13 @@ impl Context<'_> {
         match op {
             TensorOp::Elementwise(op) => elementwise::bound(self, *op),
             TensorOp::Cast | TensorOp::Wrap | TensorOp::ToInt => elementwise::conversion(self, op),
-            TensorOp::Reduce { .. } | TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. } => {
-                fold::bound(self, op)
-            }
-            TensorOp::ScanCache { op0, op1, seed, emit } => {
-                scan::bound(self, super::scan::Scan { op0: *op0, op1: *op1, seed: *seed, emit: *emit })
-            }
+            TensorOp::Reduce { .. }
+            | TensorOp::PartitionReduce { .. }
+            | TensorOp::TransposeReduce { .. } => fold::bound(self, op),
+            TensorOp::ScanCache { op0, op1, seed, emit } => scan::bound(
+                self,
+                super::scan::Scan { op0: *op0, op1: *op1, seed: *seed, emit: *emit },
+            ),
             TensorOp::Iota { .. } | TensorOp::Constant(_) => Ok(Bound::Exact),
             TensorOp::Bitcast if !self.exact_operands() => Ok(self.everywhere(f64::INFINITY)),
             TensorOp::Bitcast
@@ -197,7 +208,9 @@ impl Context<'_> {
             return bound;
         }
         let bits = self.value.iter_bits().enumerate();
-        Bound::from_vec(bits.map(|(i, bits)| bound.at(i) + interval::spacing(bits, dtype, fp8)).collect())
+        Bound::from_vec(
+            bits.map(|(i, bits)| bound.at(i) + interval::spacing(bits, dtype, fp8)).collect(),
+        )
     }
 
     fn everywhere(&self, bound: f64) -> Bound {
@@ -223,7 +236,9 @@ impl Context<'_> {
             .collect();
         let mut out = vec![0; self.value.len() * size_of::<f64>()];
         movement::apply(op, &arrays, self.value.shape(), size_of::<f64>(), &mut out)
-            .unwrap_or_else(|| Err(EvalError::malformed(op.kind_name().full(), "it moves no elements")))?;
+            .unwrap_or_else(|| {
+                Err(EvalError::malformed(op.kind_name().full(), "it moves no elements"))
+            })?;
         let (bounds, _) = out.as_chunks();
         Ok(Bound::from_vec(bounds.iter().copied().map(f64::from_le_bytes).collect()))
     }

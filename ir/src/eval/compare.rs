@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::bounds::{Bound, Bounded};
 use super::bounds::interval::{distance, element_distance, spacing};
+use super::bounds::{Bound, Bounded};
 use super::convert::{self, Fp8Options};
 use crate::data::TensorData;
 use crate::literal::Literal;
@@ -104,7 +104,11 @@ impl Comparison {
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_match() {
-            return write!(f, "{} elements agree, max error {:.3e} ({})", self.elements, self.max_error, self.tolerance);
+            return write!(
+                f,
+                "{} elements agree, max error {:.3e} ({})",
+                self.elements, self.max_error, self.tolerance
+            );
         }
         write!(f, "{} of {} elements differ ({})", self.mismatches, self.elements, self.tolerance)?;
         self.worst.as_ref().map_or(Ok(()), |worst| write!(f, "; worst {worst}"))
@@ -173,7 +177,8 @@ impl Tally {
     fn worst(&self, got: &TensorData, want: &TensorData) -> Option<Difference> {
         let worst = self.worst.as_ref()?;
         let text = |data: &TensorData| {
-            data.bits(worst.index).map_or_else(String::new, |bits| Literal::from_bits(bits, data.dtype()).to_string())
+            data.bits(worst.index)
+                .map_or_else(String::new, |bits| Literal::from_bits(bits, data.dtype()).to_string())
         };
         Some(Difference {
             index: position(worst.index, want.shape()),
@@ -201,7 +206,11 @@ fn position(mut index: usize, shape: &[u64]) -> Vec<u64> {
 ///
 /// # Errors
 /// [`CompareError::Types`] when the shapes differ.
-pub fn compare_tol(got: &TensorData, want: &TensorData, tolerance: Tolerance) -> Result<Comparison, CompareError> {
+pub fn compare_tol(
+    got: &TensorData,
+    want: &TensorData,
+    tolerance: Tolerance,
+) -> Result<Comparison, CompareError> {
     if got.shape() != want.shape() {
         return Err(CompareError::Types(Box::new([got.ty().clone(), want.ty().clone()])));
     }
@@ -225,7 +234,10 @@ pub fn compare_tol(got: &TensorData, want: &TensorData, tolerance: Tolerance) ->
             Tolerance::Ulps(n) => {
                 let rounded = convert::cast_bits(g, got.dtype(), want.dtype(), fp8);
                 let steps = ulps_apart(rounded, w, want.dtype());
-                (n as f64 * spacing(w, want.dtype(), fp8), error == 0.0 || (error.is_finite() && steps <= n))
+                (
+                    n as f64 * spacing(w, want.dtype(), fp8),
+                    error == 0.0 || (error.is_finite() && steps <= n),
+                )
             }
         };
         tally.add(index, error, allowed, passes);
@@ -280,7 +292,11 @@ pub fn compare(got: &TensorData, want: &Bounded) -> Result<CompareOk, CompareErr
     if tally.mismatches > 0
         && let Some(worst) = tally.worst(got, reference)
     {
-        return Err(CompareError::Mismatch { mismatches: tally.mismatches, elements: reference.len(), worst: Box::new(worst) });
+        return Err(CompareError::Mismatch {
+            mismatches: tally.mismatches,
+            elements: reference.len(),
+            worst: Box::new(worst),
+        });
     }
     Ok(CompareOk { max_error: tally.max_error, tolerance: describe(&want.bound) })
 }

@@ -16,12 +16,12 @@
 //! * `bypass`, `copy` and `select` with a result of the operand's type move bits.
 //! * A bit operation on `i1` sees one bit: `bitwise_not` is the logical one.
 
+use super::EvalError;
 use super::convert::{self, Fp8Options};
 use super::float_ops::{self, Binary};
 use super::int_ops::{self, Width};
 use super::lanes::{BLOCK, Lane, Narrow, Reader};
 use super::walk::{self, View};
-use super::EvalError;
 use crate::data::TensorData;
 use crate::ops::{Class, ElementwiseOp};
 use crate::types::{ElemType, TensorType};
@@ -53,7 +53,13 @@ pub fn apply_f32(op: ElementwiseOp, a: &[f32], b: &[f32], out: &mut [f32]) -> Op
 }
 
 /// As [`apply_f32`] for integers of a type.
-pub fn apply_int(op: ElementwiseOp, dtype: ElemType, a: &[i128], b: &[i128], out: &mut [i128]) -> Option<()> {
+pub fn apply_int(
+    op: ElementwiseOp,
+    dtype: ElemType,
+    a: &[i128],
+    b: &[i128],
+    out: &mut [i128],
+) -> Option<()> {
     int_ops::with_op(op, dtype, Map { a, b, out })
 }
 
@@ -77,9 +83,13 @@ pub fn elementwise(
         .iter()
         .map(|operand| View::broadcast(operand.shape(), &result.shape))
         .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| EvalError::malformed(op.name(), "the operands do not broadcast to the result"))?;
+        .ok_or_else(|| {
+            EvalError::malformed(op.name(), "the operands do not broadcast to the result")
+        })?;
     let mut out = TensorData::zeros(result.clone())?;
-    let dtype = operands.get(usize::from(op == ElementwiseOp::Select)).map_or(result.dtype, |data| data.dtype());
+    let dtype = operands
+        .get(usize::from(op == ElementwiseOp::Select))
+        .map_or(result.dtype, |data| data.dtype());
     match (operands, views.as_slice()) {
         ([pred, yes, no], [pred_view, yes_view, no_view]) => {
             select([pred, yes, no], [pred_view, yes_view, no_view], &mut out, fp8)?;
@@ -96,7 +106,9 @@ pub fn elementwise(
 
 /// Readers of one or two operands; the only operand stands for both.
 fn readers<'a>(operands: &[&'a TensorData], views: &'a [View], fp8: Fp8Options) -> Vec<Reader<'a>> {
-    let reader = |(data, view): (&&'a TensorData, &'a View)| Reader::new(data.bytes(), data.dtype(), fp8, view);
+    let reader = |(data, view): (&&'a TensorData, &'a View)| {
+        Reader::new(data.bytes(), data.dtype(), fp8, view)
+    };
     operands.iter().zip(views).map(reader).collect()
 }
 
@@ -116,7 +128,8 @@ fn blocks_f32(
         for (reader, block) in readers.iter_mut().zip([&mut a, &mut b]) {
             reader.fill(&mut block[..n]);
         }
-        apply_f32(op, &a[..n], &b[..n], &mut y[..n]).ok_or_else(|| EvalError::unsupported(op, operands))?;
+        apply_f32(op, &a[..n], &b[..n], &mut y[..n])
+            .ok_or_else(|| EvalError::unsupported(op, operands))?;
         f32::store(&y[..n], dtype, fp8, Narrow::Saturate, slot);
     }
     Ok(())
@@ -143,8 +156,12 @@ fn blocks_int(
         if op.class() == Class::Shift {
             unsigned_counts(count, &mut b[..n]);
         }
-        apply_int(op, dtype, &a[..n], &b[..n], &mut y[..n]).ok_or_else(|| EvalError::unsupported(op, operands))?;
-        if result.is_float() && int_ops::is_product(op) && (dtype == ElemType::Ui64 || op == ElementwiseOp::MultUint) {
+        apply_int(op, dtype, &a[..n], &b[..n], &mut y[..n])
+            .ok_or_else(|| EvalError::unsupported(op, operands))?;
+        if result.is_float()
+            && int_ops::is_product(op)
+            && (dtype == ElemType::Ui64 || op == ElementwiseOp::MultUint)
+        {
             store_u128(&y[..n], result, fp8, slot);
         } else {
             i128::store(&y[..n], result, fp8, narrowing(op), slot);

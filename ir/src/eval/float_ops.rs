@@ -64,10 +64,11 @@ pub fn with_op<V: Binary<f32>>(op: ElementwiseOp, visitor: V) -> Option<V::Outpu
         Trunc => visitor.run(|a, _| a.trunc()),
         IsFinite => visitor.run(|a, _| truth(a.is_finite())),
         BitwiseNot | ArithShiftLeft | ArithShiftRight | BitwiseAnd | BitwiseOr | BitwiseXor
-        | LogicalShiftLeft | LogicalShiftRight | Mod | AddInt | MultInt | SubtractInt | DivideInt
-        | ModInt | IsEqualInt | IsNeInt | AbsMaxInt | AbsMinInt | AbsDiffInt | MaxInt | MinInt
-        | IsGtInt | IsGeInt | IsLeInt | IsLtInt | MaxUint | MinUint | IsGtUint | IsGeUint
-        | IsLeUint | IsLtUint | MultUint | DivideUint | ModUint | Popcount | Clz | Select => return None,
+        | LogicalShiftLeft | LogicalShiftRight | Mod | AddInt | MultInt | SubtractInt
+        | DivideInt | ModInt | IsEqualInt | IsNeInt | AbsMaxInt | AbsMinInt | AbsDiffInt
+        | MaxInt | MinInt | IsGtInt | IsGeInt | IsLeInt | IsLtInt | MaxUint | MinUint
+        | IsGtUint | IsGeUint | IsLeUint | IsLtUint | MultUint | DivideUint | ModUint
+        | Popcount | Clz | Select => return None,
     })
 }
 

@@ -74,14 +74,16 @@ pub fn fold_op<'a>(
 /// # Errors
 /// The operand is a value, or nothing gives the literal a type it fits.
 pub fn operand_data(func: &Func, id: OpId, index: usize) -> Result<TensorData, EvalError> {
-    let bad = |what: &str| EvalError::malformed(func.ops.get(id).map_or("?", |op| op.kind.name()), what);
+    let bad =
+        |what: &str| EvalError::malformed(func.ops.get(id).map_or("?", |op| op.kind.name()), what);
     let literal = func
         .ops
         .get(id)
         .and_then(|op| op.operands.get(index))
         .and_then(Operand::literal)
         .ok_or_else(|| bad("the operand is not a literal"))?;
-    let dtype = func.operand_dtype(id, index).ok_or_else(|| bad("no operand gives the literal a type"))?;
+    let dtype =
+        func.operand_dtype(id, index).ok_or_else(|| bad("no operand gives the literal a type"))?;
     let bits = literal.to_bits(dtype).map_err(|error| bad(&error.to_string()))?;
     Ok(TensorData::scalar(dtype, bits))
 }
@@ -98,15 +100,22 @@ pub(super) fn literals(func: &Func, id: OpId) -> Result<Vec<Option<TensorData>>,
 
 /// The result of an operation and its type, after checking that the operation is
 /// well typed.
-pub(super) fn typed_result<'a>(func: &'a Func, op: &Op) -> Result<(ValueId, &'a TensorType), EvalError> {
+pub(super) fn typed_result<'a>(
+    func: &'a Func,
+    op: &Op,
+) -> Result<(ValueId, &'a TensorType), EvalError> {
     let not_tensor = || EvalError::NotTensor { func: func.name.clone() };
     let kind = op.kind.as_tensor().ok_or_else(not_tensor)?;
     let result = op.result().ok_or_else(not_tensor)?;
-    let ty = func.values.get(result).and_then(|value| value.ty.as_tensor()).ok_or_else(not_tensor)?;
+    let ty =
+        func.values.get(result).and_then(|value| value.ty.as_tensor()).ok_or_else(not_tensor)?;
     let operands = infer::operand_types(func, &op.operands).ok_or_else(not_tensor)?;
     let gives = infer::result_type(kind, &operands, ty)?;
     if gives != *ty {
-        return Err(EvalError::malformed(kind.kind_name().full(), &format!("it gives {gives}, not {ty}")));
+        return Err(EvalError::malformed(
+            kind.kind_name().full(),
+            &format!("it gives {gives}, not {ty}"),
+        ));
     }
     Ok((result, ty))
 }
@@ -114,11 +123,17 @@ pub(super) fn typed_result<'a>(func: &'a Func, op: &Op) -> Result<(ValueId, &'a 
 /// Inputs fit the arguments.
 pub(super) fn check_inputs(func: &Func, inputs: &[TensorData]) -> Result<(), EvalError> {
     if inputs.len() != func.args.len() {
-        return Err(EvalError::InputCount { func: func.name.clone(), want: func.args.len(), got: inputs.len() });
+        return Err(EvalError::InputCount {
+            func: func.name.clone(),
+            want: func.args.len(),
+            got: inputs.len(),
+        });
     }
     for (&arg, input) in func.args.iter().zip(inputs) {
-        let value = func.values.get(arg).ok_or_else(|| EvalError::NotTensor { func: func.name.clone() })?;
-        let want = value.ty.as_tensor().ok_or_else(|| EvalError::NotTensor { func: func.name.clone() })?;
+        let value =
+            func.values.get(arg).ok_or_else(|| EvalError::NotTensor { func: func.name.clone() })?;
+        let want =
+            value.ty.as_tensor().ok_or_else(|| EvalError::NotTensor { func: func.name.clone() })?;
         if want != input.ty() {
             return Err(EvalError::InputType {
                 name: value.name.to_string(),

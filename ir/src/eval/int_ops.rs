@@ -55,7 +55,11 @@ impl Width {
 /// are left unreduced; the others give a value of the type, compares 0 or 1. A
 /// shift count is already an unsigned number. `None` when the operation has no
 /// meaning on integers.
-pub fn with_op<V: Binary<i128>>(op: ElementwiseOp, dtype: ElemType, visitor: V) -> Option<V::Output> {
+pub fn with_op<V: Binary<i128>>(
+    op: ElementwiseOp,
+    dtype: ElemType,
+    visitor: V,
+) -> Option<V::Output> {
     use ElementwiseOp::*;
     let w = Width::of(dtype);
     let (s, u) = (w.signed(), w.unsigned());
@@ -101,18 +105,24 @@ pub fn with_op<V: Binary<i128>>(op: ElementwiseOp, dtype: ElemType, visitor: V) 
         IsGeUint => visitor.run(move |a, b| i128::from(u.wrap(a) >= u.wrap(b))),
         IsLeUint => visitor.run(move |a, b| i128::from(u.wrap(a) <= u.wrap(b))),
         IsLtUint => visitor.run(move |a, b| i128::from(u.wrap(a) < u.wrap(b))),
-        AbsoluteDiff | AbsDiffInt => visitor.run(move |a: i128, b| w.wrap(a.wrapping_sub(b).wrapping_abs())),
+        AbsoluteDiff | AbsDiffInt => {
+            visitor.run(move |a: i128, b| w.wrap(a.wrapping_sub(b).wrapping_abs()))
+        }
         AbsoluteValue => visitor.run(move |a, _| abs(a)),
         AbsMax | AbsMaxInt => visitor.run(move |a, b| abs(a).max(abs(b))),
         AbsMin | AbsMinInt => visitor.run(move |a, b| abs(a).min(abs(b))),
         ReLu => visitor.run(|a, _| a.max(0)),
         Square => visitor.run(move |a: i128, _| w.wrap(a.wrapping_mul(a))),
-        SymmetricClamp => visitor.run(move |a: i128, b| w.wrap(a.signum().wrapping_mul(abs(a).max(abs(b))))),
+        SymmetricClamp => {
+            visitor.run(move |a: i128, b| w.wrap(a.signum().wrapping_mul(abs(a).max(abs(b)))))
+        }
         Sign => visitor.run(|a: i128, _| a.signum()),
         Popcount => visitor.run(move |a, _| w.wrap(i128::from(u.wrap(a).count_ones()))),
-        Clz => visitor.run(move |a, _| w.wrap(i128::from(u.wrap(a).leading_zeros()) - i128::from(128 - w.bits))),
-        Rsqrt | Exp | ExpM1 | Log | Log1p | Sqrt | Reciprocal | Tanh | Sigmoid | Erf | Sin | Cos
-        | Floor | Ceil | RoundEven | RoundAway | Trunc | IsFinite | Select => return None,
+        Clz => visitor.run(move |a, _| {
+            w.wrap(i128::from(u.wrap(a).leading_zeros()) - i128::from(128 - w.bits))
+        }),
+        Rsqrt | Exp | ExpM1 | Log | Log1p | Sqrt | Reciprocal | Tanh | Sigmoid | Erf | Sin
+        | Cos | Floor | Ceil | RoundEven | RoundAway | Trunc | IsFinite | Select => return None,
     })
 }
 
@@ -125,7 +135,9 @@ pub fn identity(op: ElementwiseOp, dtype: ElemType) -> Option<i128> {
         (low, low + (1i128 << w.bits) - 1)
     };
     Some(match op {
-        Add | Subtract | AddInt | SubtractInt | BitwiseOr | BitwiseXor | LogicalOr | LogicalXor => 0,
+        Add | Subtract | AddInt | SubtractInt | BitwiseOr | BitwiseXor | LogicalOr | LogicalXor => {
+            0
+        }
         Mult | MultInt | MultUint | LogicalAnd => 1,
         BitwiseAnd => w.wrap(-1),
         Max | Maximum => range(w).0,
@@ -164,7 +176,13 @@ fn power(a: i128, b: i128, w: Width) -> i128 {
         return w.wrap(match a {
             0 => quotient(1, 0),
             1 => 1,
-            -1 => if odd { -1 } else { 1 },
+            -1 => {
+                if odd {
+                    -1
+                } else {
+                    1
+                }
+            }
             _ => 0,
         });
     }

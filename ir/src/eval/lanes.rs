@@ -61,7 +61,9 @@ impl Lane for f32 {
         let decode = |bits: u64| convert::decode_f32(bits, dtype, fp8);
         match dtype {
             ElemType::F32 | ElemType::F32r => map_run(bytes, run, out, f32::from_le_bytes),
-            ElemType::Bf16 => map_run(bytes, run, out, |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16)),
+            ElemType::Bf16 => {
+                map_run(bytes, run, out, |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16))
+            }
             ElemType::I32 => map_run(bytes, run, out, |b| i32::from_le_bytes(b) as f32),
             _ => match dtype.size_bytes() {
                 1 => map_run::<1, _>(bytes, run, out, |b| decode(wide(b))),
@@ -90,7 +92,9 @@ impl Lane for f32 {
 impl Lane for i128 {
     fn load(bytes: &[u8], dtype: ElemType, fp8: Fp8Options, run: Run, out: &mut [i128]) {
         match dtype {
-            ElemType::I1 | ElemType::Ui8 => map_run(bytes, run, out, |b| i128::from(u8::from_le_bytes(b))),
+            ElemType::I1 | ElemType::Ui8 => {
+                map_run(bytes, run, out, |b| i128::from(u8::from_le_bytes(b)))
+            }
             ElemType::I8 => map_run(bytes, run, out, |b| i128::from(i8::from_le_bytes(b))),
             ElemType::I16 => map_run(bytes, run, out, |b| i128::from(i16::from_le_bytes(b))),
             ElemType::Ui16 => map_run(bytes, run, out, |b| i128::from(u16::from_le_bytes(b))),

@@ -24,6 +24,8 @@ mod movement;
 pub mod random;
 pub mod reduce;
 pub mod scan;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use bounds::{Bound, BoundOptions, Bounded, eval_bounded};
@@ -99,7 +101,10 @@ pub fn eval_op(
     check_memory(result, 0, options)?;
     let fp8 = options.fp8;
     let first = || {
-        operands.first().copied().ok_or_else(|| EvalError::malformed(op.kind_name().full(), "an operand is missing"))
+        operands
+            .first()
+            .copied()
+            .ok_or_else(|| EvalError::malformed(op.kind_name().full(), "an operand is missing"))
     };
     let convert = |how| elementwise::convert(how, first()?, result, fp8);
     match op {
@@ -107,11 +112,14 @@ pub fn eval_op(
         TensorOp::Cast => convert(Conversion::Cast),
         TensorOp::Wrap => convert(Conversion::Wrap),
         TensorOp::ToInt => convert(Conversion::ToInt),
-        TensorOp::Reduce { op, dims, negate, .. } => reduce::reduce(*op, dims, *negate, first()?, result, fp8),
+        TensorOp::Reduce { op, dims, negate, .. } => {
+            reduce::reduce(*op, dims, *negate, first()?, result, fp8)
+        }
         TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. } => {
             let operand = first()?;
-            let (folding, plans) = fold_plans(op, operand.shape())
-                .ok_or_else(|| EvalError::malformed(op.kind_name().full(), "the attributes do not fit the shape"))?;
+            let (folding, plans) = fold_plans(op, operand.shape()).ok_or_else(|| {
+                EvalError::malformed(op.kind_name().full(), "the attributes do not fit the shape")
+            })?;
             reduce::fold(folding, operand, &plans, result, fp8)
         }
         TensorOp::ScanCache { op0, op1, seed, emit } => {
@@ -120,7 +128,9 @@ pub fn eval_op(
         }
         TensorOp::Iota { dim } => iota(*dim, result, fp8),
         TensorOp::Constant(data) if data.ty() == result => Ok(data.clone()),
-        TensorOp::Constant(_) => Err(EvalError::malformed("tensor.constant", "the result has another type")),
+        TensorOp::Constant(_) => {
+            Err(EvalError::malformed("tensor.constant", "the result has another type"))
+        }
         TensorOp::Transpose { .. }
         | TensorOp::Broadcast { .. }
         | TensorOp::Reshape
@@ -134,13 +144,19 @@ pub fn eval_op(
 
 /// How the folding operations fold; `None` for others, for the arg operations, and
 /// when the attributes do not fit the shape.
-pub(crate) fn fold_plans(op: &TensorOp, shape: &[u64]) -> Option<(reduce::Folding, Vec<reduce::Plan>)> {
-    let folding = |op: ReduceOp, negate| Some(reduce::Folding { op: op.combine()?, scale: None, negate });
+pub(crate) fn fold_plans(
+    op: &TensorOp,
+    shape: &[u64],
+) -> Option<(reduce::Folding, Vec<reduce::Plan>)> {
+    let folding =
+        |op: ReduceOp, negate| Some(reduce::Folding { op: op.combine()?, scale: None, negate });
     match op {
         TensorOp::Reduce { op, dims, negate, .. } => {
             Some((folding(*op, *negate)?, vec![reduce::Plan::new(shape, dims)?]))
         }
-        TensorOp::PartitionReduce { op, axis, scale } => reduce::cross_lane(*op, *axis, *scale, shape),
+        TensorOp::PartitionReduce { op, axis, scale } => {
+            reduce::cross_lane(*op, *axis, *scale, shape)
+        }
         TensorOp::TransposeReduce { op, negate } => {
             Some((folding(*op, *negate)?, vec![reduce::Plan::transposed(shape)?]))
         }
@@ -148,15 +164,21 @@ pub(crate) fn fold_plans(op: &TensorOp, shape: &[u64]) -> Option<(reduce::Foldin
     }
 }
 
-fn move_elements(op: &TensorOp, operands: &[&TensorData], result: &TensorType) -> Result<TensorData, EvalError> {
+fn move_elements(
+    op: &TensorOp,
+    operands: &[&TensorData],
+    result: &TensorType,
+) -> Result<TensorData, EvalError> {
     let mut out = TensorData::zeros(result.clone())?;
     let (size, name) = (out.element_size(), op.kind_name().full());
     let bitcast = matches!(op, TensorOp::Bitcast);
     if !bitcast && operands.iter().any(|operand| operand.dtype() != result.dtype) {
         return Err(EvalError::malformed(name, "the element types differ"));
     }
-    let arrays: Vec<_> =
-        operands.iter().map(|data| movement::Array { shape: data.shape(), bytes: data.bytes() }).collect();
+    let arrays: Vec<_> = operands
+        .iter()
+        .map(|data| movement::Array { shape: data.shape(), bytes: data.bytes() })
+        .collect();
     movement::apply(op, &arrays, &result.shape, size, out.bytes_mut())
         .unwrap_or_else(|| Err(EvalError::malformed(name, "it moves no elements")))?;
     Ok(out)
@@ -185,7 +207,11 @@ fn iota(dim: usize, result: &TensorType, fp8: Fp8Options) -> Result<TensorData, 
 }
 
 /// Refuses a result that, beside `live` bytes, would pass the limit.
-pub(crate) fn check_memory(result: &TensorType, live: u64, options: &EvalOptions) -> Result<(), EvalError> {
+pub(crate) fn check_memory(
+    result: &TensorType,
+    live: u64,
+    options: &EvalOptions,
+) -> Result<(), EvalError> {
     let need = result.bytes().unwrap_or(u64::MAX).saturating_add(live);
     match options.memory_limit {
         Some(limit) if need > limit => Err(EvalError::Memory { need, limit }),

@@ -30,7 +30,9 @@ pub fn apply(
     out: &mut [u8],
 ) -> Option<Result<(), EvalError>> {
     let name = op.kind_name().full();
-    let first = || operands.first().copied().ok_or_else(|| EvalError::malformed(name, "an operand is missing"));
+    let first = || {
+        operands.first().copied().ok_or_else(|| EvalError::malformed(name, "an operand is missing"))
+    };
     let gather = |view: fn(&TensorOp, Array<'_>, &[u64], usize) -> Option<View>, out: &mut [u8]| {
         let array = first()?;
         let from = view(op, array, result, array.len(size))
@@ -58,9 +60,10 @@ fn transpose_view(op: &TensorOp, array: Array<'_>, result: &[u64], len: usize) -
         return None;
     }
     let strides = strides(array.shape);
-    let dims = perm.iter().zip(result).map(|(&d, &size)| {
-        (array.shape.get(d) == Some(&size)).then(|| (size, strides[d]))
-    });
+    let dims = perm
+        .iter()
+        .zip(result)
+        .map(|(&d, &size)| (array.shape.get(d) == Some(&size)).then(|| (size, strides[d])));
     View::new(0, dims.collect::<Option<Vec<_>>>()?, len)
 }
 
@@ -123,17 +126,30 @@ fn reverse_view(op: &TensorOp, array: Array<'_>, result: &[u64], len: usize) -> 
     View::new(usize::try_from(start).ok()?, dims, len)
 }
 
-fn concat(dim: usize, operands: &[Array<'_>], result: &[u64], size: usize, out: &mut [u8]) -> Result<(), EvalError> {
+fn concat(
+    dim: usize,
+    operands: &[Array<'_>],
+    result: &[u64],
+    size: usize,
+    out: &mut [u8],
+) -> Result<(), EvalError> {
     let bad = || EvalError::malformed("tensor.concat", "the operands do not add up to the result");
     let fits = |array: &Array<'_>| {
         array.shape.len() == result.len()
-            && array.shape.iter().zip(result).enumerate().all(|(d, (own, all))| d == dim || own == all)
+            && array
+                .shape
+                .iter()
+                .zip(result)
+                .enumerate()
+                .all(|(d, (own, all))| d == dim || own == all)
     };
-    let total = operands.iter().try_fold(0u64, |sum, array| sum.checked_add(*array.shape.get(dim)?));
+    let total =
+        operands.iter().try_fold(0u64, |sum, array| sum.checked_add(*array.shape.get(dim)?));
     if !operands.iter().all(fits) || total.is_none() || total != result.get(dim).copied() {
         return Err(bad());
     }
-    let row: usize = out.len() / walk::count(result.get(..dim).unwrap_or(&[])).filter(|&rows| rows > 0).unwrap_or(1);
+    let row: usize = out.len()
+        / walk::count(result.get(..dim).unwrap_or(&[])).filter(|&rows| rows > 0).unwrap_or(1);
     if row == 0 {
         return Ok(());
     }
@@ -173,7 +189,13 @@ fn pad(
 }
 
 /// The elements that survive cropping, in the operand and in the result.
-fn pad_views(amounts: &[PadAmounts], array: &Array<'_>, result: &[u64], size: usize, out_len: usize) -> Option<(View, View)> {
+fn pad_views(
+    amounts: &[PadAmounts],
+    array: &Array<'_>,
+    result: &[u64],
+    size: usize,
+    out_len: usize,
+) -> Option<(View, View)> {
     let (own, all) = (strides(array.shape), strides(result));
     let (mut from_start, mut to_start) = (0isize, 0isize);
     let (mut from, mut to) = (Vec::new(), Vec::new());
@@ -188,8 +210,10 @@ fn pad_views(amounts: &[PadAmounts], array: &Array<'_>, result: &[u64], size: us
         from.push((kept, own[d]));
         to.push((kept, isize::try_from(step).ok()?.checked_mul(all[d])?));
         if kept > 0 {
-            from_start = from_start.checked_add(isize::try_from(first).ok()?.checked_mul(own[d])?)?;
-            to_start = to_start.checked_add(isize::try_from(low + first * step).ok()?.checked_mul(all[d])?)?;
+            from_start =
+                from_start.checked_add(isize::try_from(first).ok()?.checked_mul(own[d])?)?;
+            to_start = to_start
+                .checked_add(isize::try_from(low + first * step).ok()?.checked_mul(all[d])?)?;
         }
     }
     let from = View::new(usize::try_from(from_start).ok()?, from, array.len(size))?;

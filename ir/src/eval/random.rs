@@ -26,6 +26,12 @@ impl Rng {
         Self { state, spare: None }
     }
 
+    /// A generator in a given state of the algorithm, which must not be all zero.
+    #[cfg(test)]
+    pub(super) fn from_state(state: [u64; 4]) -> Self {
+        Self { state, spare: None }
+    }
+
     /// 64 uniform bits.
     pub fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
@@ -66,7 +72,11 @@ impl Rng {
 ///
 /// # Errors
 /// The memory is not there.
-pub fn random_tensor(ty: &TensorType, range: Option<RandomRange>, rng: &mut Rng) -> Result<TensorData, EvalError> {
+pub fn random_tensor(
+    ty: &TensorType,
+    range: Option<RandomRange>,
+    rng: &mut Rng,
+) -> Result<TensorData, EvalError> {
     let dtype = ty.dtype;
     let float = |x: f64| convert::encode_f32(x as f32, dtype, Fp8Options::default());
     let int = |x: i128| convert::encode_int(x, dtype, Fp8Options::default());
@@ -93,7 +103,9 @@ pub fn dyadic_tensor(ty: &TensorType, rng: &mut Rng) -> Result<TensorData, EvalE
         _ if dtype.is_float() => {
             convert::encode_f32(rng.integer(-32, 32) as f32 / 8.0, dtype, Fp8Options::default())
         }
-        _ if dtype.is_signed() => convert::encode_int(rng.integer(-4, 4), dtype, Fp8Options::default()),
+        _ if dtype.is_signed() => {
+            convert::encode_int(rng.integer(-4, 4), dtype, Fp8Options::default())
+        }
         _ => convert::encode_int(rng.integer(0, 8), dtype, Fp8Options::default()),
     })
 }
@@ -138,7 +150,11 @@ fn inputs(
         .iter()
         .enumerate()
         .map(|(i, &arg)| {
-            let ty = func.values.get(arg).and_then(|value| value.ty.as_tensor()).ok_or_else(not_tensor)?;
+            let ty = func
+                .values
+                .get(arg)
+                .and_then(|value| value.ty.as_tensor())
+                .ok_or_else(not_tensor)?;
             let range = func.arg_attrs.get(i).and_then(|attrs| attrs.random);
             make(ty, range, &mut Rng::new(streams.next_u64()))
         })

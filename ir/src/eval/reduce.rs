@@ -41,10 +41,23 @@ impl Plan {
         if dims.iter().any(|&d| d >= shape.len()) {
             return None;
         }
-        let kept: Vec<u64> = shape.iter().enumerate().map(|(d, &size)| if dims.contains(&d) { 1 } else { size }).collect();
+        let kept: Vec<u64> = shape
+            .iter()
+            .enumerate()
+            .map(|(d, &size)| if dims.contains(&d) { 1 } else { size })
+            .collect();
         let steps = strides(&kept);
-        let walk = shape.iter().zip(steps).enumerate().map(|(d, (&size, step))| (size, if dims.contains(&d) { 0 } else { step }));
-        let depth: Vec<u64> = shape.iter().enumerate().filter(|(d, _)| dims.contains(d)).map(|(_, &size)| size).collect();
+        let walk = shape
+            .iter()
+            .zip(steps)
+            .enumerate()
+            .map(|(d, (&size, step))| (size, if dims.contains(&d) { 0 } else { step }));
+        let depth: Vec<u64> = shape
+            .iter()
+            .enumerate()
+            .filter(|(d, _)| dims.contains(d))
+            .map(|(_, &size)| size)
+            .collect();
         let accumulators = count(&kept)?;
         Some(Self { slots: View::new(0, walk, accumulators)?, accumulators, depth: count(&depth)? })
     }
@@ -167,17 +180,20 @@ pub fn fold(
     } else {
         let identity = int_ops::identity(op, dtype).ok_or_else(unsupported)?;
         let mut acc = vec![identity; first.accumulators];
-        let source = Fold { bytes: operand.bytes(), dtype, fp8, plan: first, acc: &mut acc, scale: None };
+        let source =
+            Fold { bytes: operand.bytes(), dtype, fp8, plan: first, acc: &mut acc, scale: None };
         int_ops::with_op(op, dtype, source).ok_or_else(unsupported)?;
         for plan in plans.iter().skip(1) {
             let mut next = vec![identity; plan.accumulators];
-            int_ops::with_op(op, dtype, Refold { from: &acc, plan, acc: &mut next }).ok_or_else(unsupported)?;
+            int_ops::with_op(op, dtype, Refold { from: &acc, plan, acc: &mut next })
+                .ok_or_else(unsupported)?;
             acc = next;
         }
         let modular = int_ops::is_modular(op);
         if negate {
             let width = Width::of(dtype);
-            acc.iter_mut().for_each(|x| *x = if modular { x.wrapping_neg() } else { width.wrap(-*x) });
+            acc.iter_mut()
+                .for_each(|x| *x = if modular { x.wrapping_neg() } else { width.wrap(-*x) });
         }
         let narrow = if modular { Narrow::Wrap } else { Narrow::Saturate };
         i128::store(&acc, result.dtype, fp8, narrow, out.bytes_mut());
@@ -187,11 +203,18 @@ pub fn fold(
 
 /// True when the fold runs in fp32.
 pub fn in_fp32(folding: Folding, operand: ElemType, result: ElemType) -> bool {
-    operand.is_float() || folding.scale.is_some() || (result.is_float() && int_ops::is_product(folding.op))
+    operand.is_float()
+        || folding.scale.is_some()
+        || (result.is_float() && int_ops::is_product(folding.op))
 }
 
 /// The fp32 accumulators of a fold, before negation and rounding.
-pub fn fold_f32(folding: Folding, operand: &TensorData, plans: &[Plan], fp8: Fp8Options) -> Option<Vec<f32>> {
+pub fn fold_f32(
+    folding: Folding,
+    operand: &TensorData,
+    plans: &[Plan],
+    fp8: Fp8Options,
+) -> Option<Vec<f32>> {
     let Folding { op, scale, .. } = folding;
     let identity = float_ops::identity(op)?;
     let start = |plan: &Plan| if plan.depth == 0 { identity } else { float_start(op) };
@@ -294,9 +317,9 @@ fn arg_extreme(
     } else {
         arg_fold(dim, operand, fp8, |x: i128, best: i128| if largest { x > best } else { x < best })
     };
-    let indices = indices
-        .filter(|indices| indices.len() == out.len())
-        .ok_or_else(|| EvalError::malformed("tensor.reduce", "the result does not fit the dimension"))?;
+    let indices = indices.filter(|indices| indices.len() == out.len()).ok_or_else(|| {
+        EvalError::malformed("tensor.reduce", "the result does not fit the dimension")
+    })?;
     i128::store(&indices, result.dtype, fp8, Narrow::Saturate, out.bytes_mut());
     Ok(out)
 }

@@ -220,7 +220,8 @@ fn scan_int(scan: Scan, rows: &Rows<'_>, out: &mut TensorData, fp8: Fp8Options) 
         Some(width) if modular => width.wrap(value),
         Some(width) => width.wrap(clamp(value, acc_type)),
     };
-    let narrow = if kept.is_some_and(|kept| kept == out.dtype()) { Narrow::Wrap } else { Narrow::Saturate };
+    let narrow =
+        if kept.is_some_and(|kept| kept == out.dtype()) { Narrow::Wrap } else { Narrow::Saturate };
     let (mut a, mut s, mut tmp) = ([0i128; BLOCK], [0i128; BLOCK], [0i128; BLOCK]);
     for row in 0..rows.rows {
         let mut acc = match &rows.seed {

@@ -31,7 +31,11 @@ impl Run {
 
 impl View {
     /// A view of an array of `len` elements; `None` when it would leave the array.
-    pub fn new(start: usize, dims: impl IntoIterator<Item = (u64, isize)>, len: usize) -> Option<Self> {
+    pub fn new(
+        start: usize,
+        dims: impl IntoIterator<Item = (u64, isize)>,
+        len: usize,
+    ) -> Option<Self> {
         let dims: SmallVec<[(u64, isize); 8]> = dims.into_iter().collect();
         if dims.iter().any(|&(size, _)| size == 0) {
             return Some(Self { start: 0, dims: SmallVec::from_slice(&[(0, 1)]), count: 0 });
@@ -44,7 +48,11 @@ impl View {
             let size = usize::try_from(size).ok()?;
             count = count.checked_mul(size)?;
             let reach = stride.checked_mul(isize::try_from(size - 1).ok()?)?;
-            if reach < 0 { low = low.checked_add(reach)? } else { high = high.checked_add(reach)? }
+            if reach < 0 {
+                low = low.checked_add(reach)?
+            } else {
+                high = high.checked_add(reach)?
+            }
             match merged.last_mut() {
                 Some((outer, step)) if *step == stride.checked_mul(size as isize)? => {
                     *outer = outer.checked_mul(size)?;
@@ -89,7 +97,13 @@ impl View {
     /// Starts the walk.
     pub fn runs(&self) -> Runs<'_> {
         let dims = if self.dims.is_empty() { 0 } else { self.dims.len() - 1 };
-        Runs { view: self, outer: SmallVec::from_elem(0, dims), start: self.start, done: 0, left: self.count }
+        Runs {
+            view: self,
+            outer: SmallVec::from_elem(0, dims),
+            start: self.start,
+            done: 0,
+            left: self.count,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::interval::{distance, element_distance, outward, round_float, round_int, ulp32};
 use super::{Bound, Context};
 use crate::data::TensorData;
+use crate::eval::EvalError;
 use crate::eval::accuracy::{Accuracy, accuracy};
 use crate::eval::convert;
 use crate::eval::elementwise::{apply_f32, apply_int, unsigned_counts};
@@ -10,7 +11,6 @@ use crate::eval::float_ops::{self, Binary};
 use crate::eval::int_ops;
 use crate::eval::lanes::{BLOCK, Reader};
 use crate::eval::walk::View;
-use crate::eval::EvalError;
 use crate::ops::{Class, ElementwiseOp, TensorOp};
 use crate::types::ElemType;
 
@@ -48,7 +48,9 @@ impl<'a> Inputs<'a> {
             .iter()
             .map(|data| View::broadcast(data.shape(), &context.result().shape))
             .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| EvalError::malformed(op.name(), "the operands do not broadcast to the result"))?;
+            .ok_or_else(|| {
+                EvalError::malformed(op.name(), "the operands do not broadcast to the result")
+            })?;
         let bounds = context
             .bounds
             .iter()
@@ -133,7 +135,12 @@ pub struct Block<'a> {
 
 impl Block<'_> {
     /// The bound of each fp32 result.
-    pub fn spread(&self, op: ElementwiseOp, accuracy: Option<Accuracy>, out: &mut [f64]) -> Option<()> {
+    pub fn spread(
+        &self,
+        op: ElementwiseOp,
+        accuracy: Option<Accuracy>,
+        out: &mut [f64],
+    ) -> Option<()> {
         float_ops::with_op(op, Spread { block: self, op, accuracy, out })
     }
 }
@@ -272,7 +279,8 @@ fn ints(
             if ea[i] == 0.0 && eb[i] == 0.0 {
                 continue;
             }
-            let (center, spread) = int_spread(op, dtype, (a[i], ea[i]), (b[i], eb[i])).ok_or_else(unsupported)?;
+            let (center, spread) =
+                int_spread(op, dtype, (a[i], ea[i]), (b[i], eb[i])).ok_or_else(unsupported)?;
             *bound = round_int(center, spread, result, int_ops::is_modular(op), fp8);
         }
     }
@@ -280,7 +288,12 @@ fn ints(
 }
 
 /// The result and its bound at the operands' type.
-fn int_spread(op: ElementwiseOp, dtype: ElemType, a: (i128, f64), b: (i128, f64)) -> Option<(i128, f64)> {
+fn int_spread(
+    op: ElementwiseOp,
+    dtype: ElemType,
+    a: (i128, f64),
+    b: (i128, f64),
+) -> Option<(i128, f64)> {
     use ElementwiseOp::*;
     let (least, most) = dtype.int_range()?;
     let points = |(x, bound): (i128, f64)| {
@@ -289,7 +302,8 @@ fn int_spread(op: ElementwiseOp, dtype: ElemType, a: (i128, f64), b: (i128, f64)
         [low, high, if low <= 0 && high >= 0 { 0 } else { x }]
     };
     let (xs, ys) = (points(a), points(b));
-    let pairs: Vec<(i128, i128)> = xs.iter().flat_map(|&x| ys.iter().map(move |&y| (x, y))).collect();
+    let pairs: Vec<(i128, i128)> =
+        xs.iter().flat_map(|&x| ys.iter().map(move |&y| (x, y))).collect();
     let (left, right): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
     let mut out = vec![0; left.len()];
     apply_int(op, dtype, &left, &right, &mut out)?;
@@ -304,7 +318,11 @@ fn int_spread(op: ElementwiseOp, dtype: ElemType, a: (i128, f64), b: (i128, f64)
         Pow | Square | AbsoluteDiff | AbsDiffInt => f64::INFINITY,
         _ if matches!(op.class(), Class::Bit | Class::Shift) => f64::INFINITY,
         // These read a type of the other sign as another number.
-        _ if matches!(op.class(), Class::IntBand | Class::IntCompare) && !int_ops::is_modular(op) => f64::INFINITY,
+        _ if matches!(op.class(), Class::IntBand | Class::IntCompare)
+            && !int_ops::is_modular(op) =>
+        {
+            f64::INFINITY
+        }
         IsEq | IsNe if overlap => 1.0,
         Divide if zero => f64::INFINITY,
         Remainder => f64::INFINITY,
@@ -338,7 +356,8 @@ fn select(context: &Context<'_>) -> Result<Bound, EvalError> {
         let condition = convert::decode_int(bits[0], pred.dtype(), fp8);
         let branch = |k: usize| {
             let moved = convert::cast_bits(bits[k], from, to, fp8);
-            element_distance(moved, out, to, fp8) + cast_bound(bits[k], errors[k], from, to, context)
+            element_distance(moved, out, to, fp8)
+                + cast_bound(bits[k], errors[k], from, to, context)
         };
         bounds.push(if errors[0] > 0.0 && condition.unsigned_abs() as f64 <= errors[0].max(1.0) {
             branch(1).max(branch(2))
@@ -370,21 +389,24 @@ pub fn conversion(context: &Context<'_>, op: &TensorOp) -> Result<Bound, EvalErr
     if bound.is_exact() {
         return Ok(Bound::Exact);
     }
-    let bounds = operand.iter_bits().zip(context.value.iter_bits()).enumerate().map(|(i, (bits, out))| {
-        let error = bound.at(i);
-        match op {
-            TensorOp::ToInt => {
-                let x = convert::decode_f32(bits, from, fp8);
-                let (low, high) = outward(x, error);
-                let far = |end: f32| {
-                    let end = convert::encode_f32(end.trunc(), to, fp8);
-                    element_distance(end, out, to, fp8)
-                };
-                if error.is_finite() { far(low).max(far(high)) } else { error }
+    let bounds =
+        operand.iter_bits().zip(context.value.iter_bits()).enumerate().map(|(i, (bits, out))| {
+            let error = bound.at(i);
+            match op {
+                TensorOp::ToInt => {
+                    let x = convert::decode_f32(bits, from, fp8);
+                    let (low, high) = outward(x, error);
+                    let far = |end: f32| {
+                        let end = convert::encode_f32(end.trunc(), to, fp8);
+                        element_distance(end, out, to, fp8)
+                    };
+                    if error.is_finite() { far(low).max(far(high)) } else { error }
+                }
+                TensorOp::Wrap => {
+                    round_int(convert::decode_int(bits, from, fp8), error, to, true, fp8)
+                }
+                _ => cast_bound(bits, error, from, to, context),
             }
-            TensorOp::Wrap => round_int(convert::decode_int(bits, from, fp8), error, to, true, fp8),
-            _ => cast_bound(bits, error, from, to, context),
-        }
-    });
+        });
     Ok(Bound::from_vec(bounds.collect()))
 }

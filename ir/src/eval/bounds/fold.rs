@@ -33,13 +33,17 @@ pub fn bound(context: &Context<'_>, op: &TensorOp) -> Result<Bound, EvalError> {
     // No order matters here, so the folds of several plans are one.
     let whole = match plans.as_slice() {
         [only] => Plan { slots: only.slots.clone(), ..*only },
-        _ => Plan::new(operand.shape(), &(0..operand.shape().len()).collect::<Vec<_>>()).ok_or_else(bad)?,
+        _ => Plan::new(operand.shape(), &(0..operand.shape().len()).collect::<Vec<_>>())
+            .ok_or_else(bad)?,
     };
     let fold = Fold { context, folding, plans: &plans, whole: &whole, operand, errors };
     match folding.op {
         ElementwiseOp::Add | ElementwiseOp::Mult if floats => fold.rounded_sums(),
         ElementwiseOp::Add => fold.integer_sums(),
-        ElementwiseOp::Max | ElementwiseOp::Min | ElementwiseOp::Maximum | ElementwiseOp::Minimum => fold.extremes(),
+        ElementwiseOp::Max
+        | ElementwiseOp::Min
+        | ElementwiseOp::Maximum
+        | ElementwiseOp::Minimum => fold.extremes(),
         ElementwiseOp::LogicalAnd | ElementwiseOp::LogicalOr => Ok(fold.truths()),
         _ => Ok(fold.where_inexact(f64::INFINITY)),
     }
@@ -77,7 +81,12 @@ impl Fold<'_> {
     /// Visits every element with its accumulator.
     fn each<T: Lane>(&self, mut visit: impl FnMut(usize, usize, T)) {
         let dense = View::dense(self.operand.len());
-        let mut reader = Reader::new(self.operand.bytes(), self.operand.dtype(), self.context.options.fp8, &dense);
+        let mut reader = Reader::new(
+            self.operand.bytes(),
+            self.operand.dtype(),
+            self.context.options.fp8,
+            &dense,
+        );
         let mut runs = self.whole.slots.runs();
         let mut block = [T::default(); BLOCK];
         let mut index = 0;
@@ -137,12 +146,14 @@ impl Fold<'_> {
     /// Sums and products in fp32, in any order.
     fn rounded_sums(&self) -> Result<Bound, EvalError> {
         let unsupported = || EvalError::unsupported(self.folding.op, self.context.operands);
-        let acc = fold_f32(self.folding, self.operand, self.plans, self.context.options.fp8).ok_or_else(unsupported)?;
+        let acc = fold_f32(self.folding, self.operand, self.plans, self.context.options.fp8)
+            .ok_or_else(unsupported)?;
         let depth = self.whole.depth as f64;
         let result = self.context.result().dtype;
         let product = self.folding.op == ElementwiseOp::Mult;
         let bound = |(group, &acc): (&Group, &f32)| {
-            let spread = if product { product_error(group, depth) } else { sum_error(group, acc, depth) };
+            let spread =
+                if product { product_error(group, depth) } else { sum_error(group, acc, depth) };
             let signed = if self.folding.negate { -acc } else { acc };
             round_float(signed, spread, result, self.context.options.fp8)
         };
@@ -171,7 +182,11 @@ impl Fold<'_> {
     fn extremes(&self) -> Result<Bound, EvalError> {
         let (fp8, dtype) = (self.context.options.fp8, self.operand.dtype());
         let (mut low, mut high) = (self.operand.clone(), self.operand.clone());
-        let wide = if dtype.is_float() { self.operand.ty().with_dtype(ElemType::F32) } else { self.operand.ty().clone() };
+        let wide = if dtype.is_float() {
+            self.operand.ty().with_dtype(ElemType::F32)
+        } else {
+            self.operand.ty().clone()
+        };
         if dtype.is_float() {
             low = TensorData::zeros(wide.clone())?;
             high = TensorData::zeros(wide)?;
@@ -189,13 +204,15 @@ impl Fold<'_> {
                 high.set_int(i, x + reach);
             }
         }
-        let ends = [low, high].map(|end| reduce::fold(self.folding, &end, self.plans, self.context.result(), fp8));
+        let ends = [low, high]
+            .map(|end| reduce::fold(self.folding, &end, self.plans, self.context.result(), fp8));
         let [low, high] = ends;
         let (low, high) = (low?, high?);
         let result = self.context.result().dtype;
         let pairs = low.iter_bits().zip(high.iter_bits()).zip(self.context.value.iter_bits());
         let bounds = pairs.map(|((low, high), value)| {
-            element_distance(low, value, result, fp8).max(element_distance(high, value, result, fp8))
+            element_distance(low, value, result, fp8)
+                .max(element_distance(high, value, result, fp8))
         });
         Ok(Bound::from_vec(bounds.collect()))
     }
@@ -251,14 +268,16 @@ fn sum_error(group: &Group, acc: f32, depth: f64) -> f64 {
     }
     let every_order_exact = !group.rounded_before
         && group.error == 0.0
-        && (group.grain == i32::MAX || group.magnitude <= 2f64.powi(group.grain.saturating_add(24)));
+        && (group.grain == i32::MAX
+            || group.magnitude <= 2f64.powi(group.grain.saturating_add(24)));
     if every_order_exact {
         return 0.0;
     }
     if group.magnitude >= f64::from(f32::MAX) {
         return f64::INFINITY;
     }
-    let steps = (depth - 1.0).max(0.0).min(64.0 + 8.0 * depth.sqrt()) + if group.rounded_before { 2.0 } else { 0.0 };
+    let steps = (depth - 1.0).max(0.0).min(16.0 + 2.0 * depth.sqrt())
+        + if group.rounded_before { 2.0 } else { 0.0 };
     group.error + 2.0 * (f64::from(acc) - group.sum).abs() + steps * UNIT * group.magnitude
 }
 
@@ -295,14 +314,19 @@ fn arg_bound(context: &Context<'_>, largest: bool, dim: usize) -> Option<Bound> 
         let base = position / inner * inner * size + position % inner;
         let winner = usize::try_from(context.value.int(bounds.len())?).ok()?;
         let value = |k: usize| {
-            let x = convert::decode_f32(operand.bits(base + k * step).unwrap_or(0), operand.dtype(), context.options.fp8);
+            let x = convert::decode_f32(
+                operand.bits(base + k * step).unwrap_or(0),
+                operand.dtype(),
+                context.options.fp8,
+            );
             let x = if largest { f64::from(x) } else { -f64::from(x) };
             (x, errors.at(base + k * step))
         };
         let (best, slack) = value(winner);
         // Of equal exact elements the first wins on the machine too.
         let doubt = (0..size).filter(|&k| k != winner).map(value).any(|(x, error)| {
-            (error > 0.0 || slack > 0.0) && (best.is_nan() || x.is_nan() || x + error >= best - slack)
+            (error > 0.0 || slack > 0.0)
+                && (best.is_nan() || x.is_nan() || x + error >= best - slack)
         });
         bounds.push(if doubt { f64::INFINITY } else { 0.0 });
     }

@@ -47,7 +47,8 @@ pub fn element_distance(a: u64, b: u64, dtype: ElemType, fp8: Fp8Options) -> f64
         return 0.0;
     }
     if dtype.is_int() {
-        (convert::decode_int(a, dtype, fp8) - convert::decode_int(b, dtype, fp8)).unsigned_abs() as f64
+        (convert::decode_int(a, dtype, fp8) - convert::decode_int(b, dtype, fp8)).unsigned_abs()
+            as f64
     } else {
         distance(
             f64::from(convert::decode_f32(a, dtype, fp8)),
@@ -94,7 +95,7 @@ pub fn round_int(x: i128, bound: f64, dtype: ElemType, modular: bool, fp8: Fp8Op
 /// The step from an element to its neighbour away from zero; 0 for integers and
 /// what is not finite.
 pub fn spacing(bits: u64, dtype: ElemType, fp8: Fp8Options) -> f64 {
-    if dtype.is_int() {
+    if dtype.is_int() || !convert::decode_f32(bits, dtype, fp8).is_finite() {
         return 0.0;
     }
     // The low bits of fp32 rounded to 22 bits are always zero.

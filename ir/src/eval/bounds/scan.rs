@@ -26,7 +26,9 @@ pub fn bound(context: &Context<'_>, scan: Scan) -> Result<Bound, EvalError> {
     if !floats {
         return Ok(context.everywhere(f64::INFINITY));
     }
-    fp32(context, scan, &rows).ok_or_else(|| EvalError::unsupported(scan.op1, context.operands)).map(Bound::from_vec)
+    fp32(context, scan, &rows)
+        .ok_or_else(|| EvalError::unsupported(scan.op1, context.operands))
+        .map(Bound::from_vec)
 }
 
 fn fp32(context: &Context<'_>, scan: Scan, rows: &Rows<'_>) -> Option<Vec<f64>> {
@@ -43,7 +45,8 @@ fn fp32(context: &Context<'_>, scan: Scan, rows: &Rows<'_>) -> Option<Vec<f64>> 
     let dtype = context.result().dtype;
     let errors = context.bounds.first()?;
     let mut bounds = Vec::with_capacity(context.value.len());
-    let (mut a, mut tmp, mut ea, mut et) = ([0f32; BLOCK], [0f32; BLOCK], [0f64; BLOCK], [0f64; BLOCK]);
+    let (mut a, mut tmp, mut ea, mut et) =
+        ([0f32; BLOCK], [0f32; BLOCK], [0f64; BLOCK], [0f64; BLOCK]);
     for row in 0..rows.rows {
         let mut state = match &rows.seed {
             Some(_) => (value(context.operands.get(2), row)?, per_row(2, row)),
@@ -60,7 +63,8 @@ fn fp32(context: &Context<'_>, scan: Scan, rows: &Rows<'_>) -> Option<Vec<f64>> 
             apply_f32(scan.op0, &a[..n], &s[..n], &mut tmp[..n])?;
             let block = Block { a: &a[..n], b: &s[..n], ea: &ea[..n], eb: &es[..n], y: &tmp[..n] };
             block.spread(scan.op0, accuracy(scan.op0), &mut et[..n])?;
-            let steps = Steps { scan, state: &mut state, values: &mut tmp[..n], errors: &mut et[..n] };
+            let steps =
+                Steps { scan, state: &mut state, values: &mut tmp[..n], errors: &mut et[..n] };
             float_ops::with_op(scan.op1, steps)?;
             if scan.emit == Emit::All {
                 let emitted = tmp[..n].iter().zip(&et);
