@@ -155,8 +155,16 @@ impl fmt::Display for Literal {
             Literal::Float(value) if value.is_infinite() => {
                 f.write_str(if value > 0.0 { "inf" } else { "-inf" })
             }
-            // Always with a point or an exponent, so that it reads as a float again.
-            Literal::Float(value) => write!(f, "{value:?}"),
+            // Always with a point, so that it reads as a float again.
+            Literal::Float(value) => {
+                let text = format!("{value:?}");
+                match text.split_once('e') {
+                    Some((digits, exponent)) if !digits.contains('.') => {
+                        write!(f, "{digits}.0e{exponent}")
+                    }
+                    _ => f.write_str(&text),
+                }
+            }
         }
     }
 }

@@ -197,14 +197,16 @@ impl FuncSpans {
         self.values.get(value.index()).copied().unwrap_or_default()
     }
 
-    pub(crate) fn set_op(&mut self, op: OpId, spans: OpSpans) {
+    /// Records the places of an operation.
+    pub fn set_op(&mut self, op: OpId, spans: OpSpans) {
         if self.ops.len() <= op.index() {
             self.ops.resize(op.index() + 1, OpSpans::default());
         }
         self.ops[op.index()] = spans;
     }
 
-    pub(crate) fn set_value(&mut self, value: ValueId, span: Span) {
+    /// Records where a value is defined.
+    pub fn set_value(&mut self, value: ValueId, span: Span) {
         if self.values.len() <= value.index() {
             self.values.resize(value.index() + 1, Span::default());
         }

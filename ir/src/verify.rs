@@ -11,7 +11,8 @@
 //! Not checked here: what a machine accepts (the rules of the ISA).
 
 mod attrs;
-mod op;
+mod machine;
+mod tensor;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -159,6 +160,7 @@ impl FuncVerifier<'_> {
             }
             match &op.kind {
                 OpKind::Tensor(kind) => self.tensor_op(id, op, kind),
+                OpKind::Machine(kind) => self.machine_op(id, op, kind),
                 OpKind::Return if position != last => {
                     let span = self.func.spans.op(id).map_or(Span::NONE, |spans| spans.whole);
                     let error = Diagnostic::error(

@@ -114,6 +114,9 @@ codes! {
         "see the assembler's description of the instruction";
     Address "E0405" "a tile's address is missing, misplaced or unknown"
         "`tpb.alloc` states an address, `tile.alloc` states none";
+
+    Unsupported "E0501" "the target has no exact form of the operation"
+        "choose another target or element type";
 }
 
 impl fmt::Display for Code {

@@ -17,7 +17,7 @@ pub enum Style {
 }
 
 /// Lines longer than this are shown around the labels only, in bytes.
-const LONG_LINE: usize = 200;
+const LONG_LINE: usize = 2000;
 
 /// What is kept of a long line on each side of a label, in bytes.
 const CONTEXT: usize = 60;
@@ -74,7 +74,6 @@ impl Diagnostic {
         for cluster in clusters {
             let excerpt = Excerpt::new(source, &cluster);
             let (line, column) = source.line_column(cluster[0].0.span.start as usize);
-            let origin = Origin::path(source.name.as_str()).line(line).char_column(column);
             let annotations = cluster.iter().zip(excerpt.spans).map(|((label, primary), span)| {
                 let kind = if *primary { AnnotationKind::Primary } else { AnnotationKind::Context };
                 let annotation = kind.span(span);
@@ -87,7 +86,13 @@ impl Diagnostic {
             let snippet = Snippet::source(excerpt.text)
                 .line_start(excerpt.first_line)
                 .annotations(annotations);
-            group = group.element(origin).element(snippet);
+            // Of a whole line the renderer finds the column by itself.
+            group = if excerpt.cut {
+                let origin = Origin::path(source.name.as_str()).line(line).char_column(column);
+                group.element(origin).element(snippet)
+            } else {
+                group.element(snippet.path(source.name.as_str()))
+            };
         }
         group
     }
@@ -158,6 +163,8 @@ struct Excerpt {
     text: String,
     first_line: usize,
     spans: Vec<Range<usize>>,
+    /// Some line is not shown whole.
+    cut: bool,
 }
 
 impl Excerpt {
@@ -171,6 +178,7 @@ impl Excerpt {
             text: String::new(),
             first_line: source.line_column(start).0,
             spans: vec![0..0; ranges.len()],
+            cut: false,
         };
         loop {
             let line = source.line_at(line_start);
@@ -188,6 +196,7 @@ impl Excerpt {
     fn line(&mut self, line: &str, line_start: usize, ranges: &[Range<usize>]) {
         let line_end = line_start + line.len();
         let here = |range: &Range<usize>| (line_start..=line_end).contains(&range.start);
+        self.cut |= line.len() > LONG_LINE;
         let kept: Vec<Range<usize>> = if line.len() <= LONG_LINE {
             vec![0..line.len()]
         } else {

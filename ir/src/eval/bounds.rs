@@ -7,12 +7,12 @@
 //!   and casts whose operand lies within its error of a jump.
 //! * An operation in the table of [`super::accuracy`] adds its own error.
 //! * A float sum may be taken in any order (N-9). With u = 2⁻²⁴ it adds
-//!   2·|s − Σx| + k·u·Σ|x|, where s is the reference, Σx the sum in f64, and
+//!   |s − Σx| + 4·d + k·u·Σ|x|, where s is the reference, Σx the sum in f64, and
 //!   k = min(n − 1, 16 + 2·√n). The errors of n independent roundings have a
 //!   deviation of at most 0.24·√n·u·Σ|x|, so this is eight deviations; where the
-//!   data makes the errors alike the reference shows it in s − Σx. A sum whose
-//!   partial sums are exact in every order adds nothing. A float product adds
-//!   (n − 1)·u relatively.
+//!   data makes the errors alike, d shows it: the furthest that the fp32 sum and
+//!   the f64 sum come apart on the way. A sum whose partial sums are exact in every
+//!   order adds nothing. A float product adds (n − 1)·u relatively.
 //! * Scans keep their order, so they only pass errors on.
 //! * After each, the interval is rounded to the result type.
 //!

@@ -1,9 +1,11 @@
 //! The operations, as closed enums whose small vocabularies are tables.
 
 mod elementwise;
+mod machine;
 mod tensor;
 
 pub use elementwise::{Class, Domain, ElementwiseOp};
+pub use machine::{InstOp, MachineOp};
 pub use tensor::{
     CrossLaneAxis, CrossLaneOp, Emit, PadAmounts, ReduceOp, Seed, SliceRange, TensorOp,
     TensorOpName,
@@ -14,15 +16,18 @@ pub use tensor::{
 pub enum OpKind {
     /// A pure operation on tensors; one result.
     Tensor(TensorOp),
+    /// A buffer, an instruction or a transfer.
+    Machine(MachineOp),
     /// The last operation of a function; its operands are the results.
     Return,
 }
 
 impl OpKind {
-    /// The name in text, with the dialect.
+    /// The kind of operation, with its dialect, for messages.
     pub fn name(&self) -> &'static str {
         match self {
             OpKind::Tensor(op) => op.kind_name().full(),
+            OpKind::Machine(op) => op.kind_name(),
             OpKind::Return => "return",
         }
     }
@@ -30,8 +35,21 @@ impl OpKind {
     pub fn as_tensor(&self) -> Option<&TensorOp> {
         match self {
             OpKind::Tensor(op) => Some(op),
-            OpKind::Return => None,
+            _ => None,
         }
+    }
+
+    pub fn as_machine(&self) -> Option<&MachineOp> {
+        match self {
+            OpKind::Machine(op) => Some(op),
+            _ => None,
+        }
+    }
+}
+
+impl From<MachineOp> for OpKind {
+    fn from(op: MachineOp) -> Self {
+        OpKind::Machine(op)
     }
 }
 

@@ -74,7 +74,8 @@ fn refusal(piece: &str, base: usize, at: usize, expected: &[String]) -> Diagnost
         [only] => format!("expected {only}, found {found}"),
         [first @ .., last] => format!("expected {} or {last}, found {found}", first.join(", ")),
     };
-    Diagnostic::error(Code::Syntax, message, span).label("here")
+    let error = Diagnostic::error(Code::Syntax, message, span).label("here");
+    if rest.starts_with('?') { error.help("shapes are static: write the size") } else { error }
 }
 
 /// `%y = tensor.something …` with an operation that does not exist.

@@ -6,7 +6,7 @@ use crate::data::TensorData;
 use crate::entity::{OpId, ValueId};
 use crate::literal::Literal;
 use crate::module::{Func, Module, Op, Operand, RandomRange};
-use crate::ops::{OpKind, Seed, TensorOp};
+use crate::ops::{MachineOp, OpKind, Seed, TensorOp};
 use crate::types::{ElemType, Type};
 
 /// A constant of more elements prints its bytes as one string.
@@ -200,13 +200,14 @@ impl Printer<'_> {
         if !op.results.is_empty() {
             self.put(" = ");
         }
-        self.put(op.kind.name());
         match &op.kind {
             OpKind::Return => self.returned(op),
             OpKind::Tensor(kind) => {
+                self.put(kind.kind_name().full());
                 self.put(" ");
                 self.tensor_op(kind, &op.operands);
             }
+            OpKind::Machine(kind) => self.machine_op(kind),
         }
         if let Some(&result) = op.results.first() {
             self.put(" : ");
@@ -218,6 +219,7 @@ impl Printer<'_> {
     }
 
     fn returned(&mut self, op: &Op) {
+        self.put("return");
         if op.operands.is_empty() {
             return;
         }
@@ -302,6 +304,16 @@ impl Printer<'_> {
             }
             TensorOp::Iota { dim } => self.show(format_args!("dim {dim}")),
             TensorOp::Constant(data) => self.constant(data),
+        }
+    }
+
+    fn machine_op(&mut self, kind: &MachineOp) {
+        match kind {
+            MachineOp::Alloc { address: None } => self.put("tile.alloc"),
+            MachineOp::Alloc { address: Some(address) } => {
+                self.show(format_args!("tpb.alloc at {address:#x}"))
+            }
+            MachineOp::Inst(inst) => self.show(format_args!("{inst:?}")),
         }
     }
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::grammar::{Rule, parse_piece};
-use super::read_op::FuncReader;
+use super::read_func::FuncReader;
 use super::scan::{MAX_NESTING, Piece, PieceKind, Scanner};
 use super::{MAX_TEXT, read_type};
 use crate::diag::{Code, Diagnostic, Source, Span};
@@ -50,12 +50,13 @@ impl<'s> Reader<'s> {
         for piece in Scanner::new(self.text) {
             self.piece(piece);
             if self.diagnostics.len() >= MAX_DIAGNOSTICS {
+                self.diagnostics.truncate(MAX_DIAGNOSTICS);
                 if let Some(last) = self.diagnostics.last_mut() {
                     last.notes.push(format!(
                         "{MAX_DIAGNOSTICS} errors; the rest of the text was not read"
                     ));
                 }
-                break;
+                return;
             }
         }
         let end = self.text.len();
@@ -187,7 +188,7 @@ impl<'s> Reader<'s> {
             Ok(pairs) => pairs
                 .flatten()
                 .find(|pair| pair.as_rule() == Rule::loc)
-                .map(|pair| super::read_op::loc(&pair)),
+                .map(|pair| super::read_func::loc(&pair)),
             Err(error) => {
                 self.diagnostics.push(*error);
                 None

@@ -13,6 +13,10 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .into_iter()
         .map(|candidate| (distance(&lower, &candidate.to_ascii_lowercase()), candidate))
         .filter(|&(distance, candidate)| distance <= 1.max(candidate.len() / 3))
+        // Of short words nearly all are near; the first letter tells them apart.
+        .filter(|(_, candidate)| {
+            candidate.len() > 4 || candidate.bytes().next() == lower.bytes().next()
+        })
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
 }
@@ -47,6 +51,7 @@ mod tests {
         assert_eq!(nearest("bitwsie_and", words), Some("bitwise_and"));
         assert_eq!(nearest("Max", words), Some("max"));
         assert_eq!(nearest("frobnicate", words), None);
+        assert_eq!(nearest("f64", ["i64", "f32"]), None);
         assert_eq!(distance("ab", "ba"), 1);
         assert_eq!(distance("", "abc"), 3);
     }

@@ -61,8 +61,11 @@ struct Fold<'a> {
 /// What one accumulator's elements have in common.
 #[derive(Clone, Copy)]
 struct Group {
-    /// Sum of the values, or nothing for a product.
+    /// Sum of the values in f64 and in fp32, and the furthest the two came apart on
+    /// the way; nothing for a product.
     sum: f64,
+    running: f32,
+    drift: f64,
     /// Sum (product) of the magnitudes, errors included.
     magnitude: f64,
     /// The same without errors, and the sum of the errors alone.
@@ -104,6 +107,8 @@ impl Fold<'_> {
         let neutral = if product { 1.0 } else { 0.0 };
         let empty = Group {
             sum: 0.0,
+            running: 0.0,
+            drift: 0.0,
             magnitude: neutral,
             plain: neutral,
             error: 0.0,
@@ -136,6 +141,8 @@ impl Fold<'_> {
                 }
             } else {
                 group.sum += f64::from(x);
+                group.running += x;
+                group.drift = group.drift.max((f64::from(group.running) - group.sum).abs());
                 group.magnitude += size + error;
                 group.grain = group.grain.min(grain(x));
             }
@@ -278,7 +285,8 @@ fn sum_error(group: &Group, acc: f32, depth: f64) -> f64 {
     }
     let steps = (depth - 1.0).max(0.0).min(16.0 + 2.0 * depth.sqrt())
         + if group.rounded_before { 2.0 } else { 0.0 };
-    group.error + 2.0 * (f64::from(acc) - group.sum).abs() + steps * UNIT * group.magnitude
+    let off = (f64::from(acc) - group.sum).abs();
+    group.error + off + 4.0 * group.drift + steps * UNIT * group.magnitude
 }
 
 /// The error of a product in any order.

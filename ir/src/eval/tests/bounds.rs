@@ -16,7 +16,8 @@ fn bounded(x: &TensorData, build: impl Fn(&mut FuncBuilder, ValueId) -> Built) -
     let y = build(&mut b, arg).unwrap();
     let func = b.finish(&[y]);
     let inputs = std::slice::from_ref(x);
-    let mut out = eval_bounded(&func, inputs, &EvalOptions::default(), &BoundOptions::default()).unwrap();
+    let mut out =
+        eval_bounded(&func, inputs, &EvalOptions::default(), &BoundOptions::default()).unwrap();
     out.remove(0)
 }
 
@@ -49,7 +50,8 @@ fn approximations_allow_their_units() {
     assert!(compare(&near, &y).is_ok());
     assert!(compare(&f32s(&[1.0 + 20.0 * f32::EPSILON, std::f32::consts::E]), &y).is_err());
     // In bf16 that is either nothing or one unit.
-    let y = bounded(&f32s(&[0.0, 1.0]), |b, x| b.elementwise_to(E::Exp, &[x.into()], ElemType::Bf16));
+    let y =
+        bounded(&f32s(&[0.0, 1.0]), |b, x| b.elementwise_to(E::Exp, &[x.into()], ElemType::Bf16));
     assert_eq!(y.bound.at(1), 0.0);
 }
 
@@ -87,7 +89,10 @@ fn sums_in_any_order() {
         let backward = values.iter().rev().fold(0.0, |acc, &x| acc + x);
         let exact = values.iter().map(|&x| f64::from(x)).sum::<f64>() as f32;
         let scalar = |x: f32| TensorData::scalar(ElemType::F32, x.to_bits().into());
-        assert!(compare(&scalar(backward), &y).is_ok() && compare(&scalar(exact), &y).is_ok(), "{n}");
+        assert!(
+            compare(&scalar(backward), &y).is_ok() && compare(&scalar(exact), &y).is_ok(),
+            "{n}"
+        );
         // Losing an element of usual size, or of a large sum a little, is noticed.
         let lost = exact - values.iter().map(|x| x.abs()).sum::<f32>().max(1e4) * 1e-4;
         assert!(compare(&scalar(lost), &y).is_err(), "{n}: {:?}", y.bound);
@@ -117,7 +122,12 @@ fn an_index_between_near_equals_is_open() {
     let arg = |x: &TensorData| {
         bounded(x, |b, x| {
             let y = b.elementwise(E::Exp, &[x.into()])?;
-            let op = TensorOp::Reduce { op: ReduceOp::Argmax, dims: smallvec![0], keep: false, negate: false };
+            let op = TensorOp::Reduce {
+                op: ReduceOp::Argmax,
+                dims: smallvec![0],
+                keep: false,
+                negate: false,
+            };
             b.op(op, &[y.into()], &TensorType::scalar(ElemType::Ui32))
         })
     };
@@ -151,17 +161,43 @@ fn scans_pass_errors_on() {
 fn bounds_hold_inside_the_interval() {
     let mut rng = Rng::new(11);
     let ops = [
-        E::Add, E::Subtract, E::Mult, E::Divide, E::Max, E::Min, E::AbsoluteDiff, E::AbsMax, E::AbsMin,
-        E::IsEq, E::IsLt, E::IsNe, E::LogicalAnd, E::LogicalXor, E::Remainder, E::SymmetricClamp, E::Square,
-        E::AbsoluteValue, E::ReLu, E::Floor, E::RoundEven, E::Sin, E::Cos, E::Sign, E::Tanh, E::Pow, E::Rsqrt,
+        E::Add,
+        E::Subtract,
+        E::Mult,
+        E::Divide,
+        E::Max,
+        E::Min,
+        E::AbsoluteDiff,
+        E::AbsMax,
+        E::AbsMin,
+        E::IsEq,
+        E::IsLt,
+        E::IsNe,
+        E::LogicalAnd,
+        E::LogicalXor,
+        E::Remainder,
+        E::SymmetricClamp,
+        E::Square,
+        E::AbsoluteValue,
+        E::ReLu,
+        E::Floor,
+        E::RoundEven,
+        E::Sin,
+        E::Cos,
+        E::Sign,
+        E::Tanh,
+        E::Pow,
+        E::Rsqrt,
     ];
     for op in ops {
         let x = random_tensor(&ty(&[64], ElemType::F32), None, &mut rng).unwrap();
         // Rounding to bf16 with excess precision allowed makes operands inexact.
         let mut b = FuncBuilder::new("f");
         let arg = b.arg("x", x.ty().clone());
-        let rough = b.elementwise_to(E::Mult, &[arg.into(), 3.0f32.into()], ElemType::Bf16).unwrap();
-        let other = b.elementwise_to(E::Add, &[arg.into(), 0.25f32.into()], ElemType::Bf16).unwrap();
+        let rough =
+            b.elementwise_to(E::Mult, &[arg.into(), 3.0f32.into()], ElemType::Bf16).unwrap();
+        let other =
+            b.elementwise_to(E::Add, &[arg.into(), 0.25f32.into()], ElemType::Bf16).unwrap();
         let operands = [rough.into(), other.into()];
         let y = b.elementwise_to(op, &operands[..op.arity()], ElemType::F32).unwrap();
         let func = b.finish(&[y, rough, other]);
@@ -177,7 +213,10 @@ fn bounds_hold_inside_the_interval() {
                 let got = apply(op, &[&p, &q][..op.arity()], ElemType::F32).f32(0).unwrap();
                 let want = out[0].value.f32(i).unwrap();
                 let error = if key(got) == key(want) { 0.0 } else { f64::from((got - want).abs()) };
-                assert!(error <= out[0].bound.at(i) || out[0].bound.at(i).is_infinite(), "{op} {i}: {got} {want}");
+                assert!(
+                    error <= out[0].bound.at(i) || out[0].bound.at(i).is_infinite(),
+                    "{op} {i}: {got} {want}"
+                );
             }
         }
     }

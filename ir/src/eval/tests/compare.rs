@@ -7,9 +7,15 @@ use crate::module::RandomRange;
 #[test]
 fn defaults_and_overrides() {
     assert_eq!(Tolerance::of(ElemType::Bf16), Tolerance::Close { rtol: 1.6e-2, atol: 1e-2 });
-    assert_eq!(Tolerance::with(ElemType::F32, None, Some(1.0)), Tolerance::Close { rtol: 2e-5, atol: 1.0 });
+    assert_eq!(
+        Tolerance::with(ElemType::F32, None, Some(1.0)),
+        Tolerance::Close { rtol: 2e-5, atol: 1.0 }
+    );
     assert_eq!(Tolerance::with(ElemType::I8, Some(0.5), None), Tolerance::Exact);
-    assert_eq!(Tolerance::with(ElemType::I8, None, Some(1.0)), Tolerance::Close { rtol: 0.0, atol: 1.0 });
+    assert_eq!(
+        Tolerance::with(ElemType::I8, None, Some(1.0)),
+        Tolerance::Close { rtol: 0.0, atol: 1.0 }
+    );
 }
 
 #[test]
@@ -19,11 +25,21 @@ fn the_worst_element_is_named() {
     let found = compare_tol(&got, &want, Tolerance::of(ElemType::F32)).unwrap();
     assert_eq!(found.mismatches, 1);
     let worst = found.worst.as_ref().unwrap();
-    assert_eq!((worst.index.as_slice(), worst.got.as_str(), worst.want.as_str()), (&[0, 1][..], "100.5", "100.0"));
+    assert_eq!(
+        (worst.index.as_slice(), worst.got.as_str(), worst.want.as_str()),
+        (&[0, 1][..], "100.5", "100.0")
+    );
     assert_eq!(worst.error, 0.5);
     assert!(found.to_string().contains("1 of 4 elements differ"), "{found}");
-    for (got, want) in [(f32::INFINITY, f32::NEG_INFINITY), (f32::NAN, 1.0), (1.0, f32::NAN), (f32::MAX, f32::INFINITY)] {
-        let found = compare_tol(&f32s(&[got]), &f32s(&[want]), Tolerance::Close { rtol: 1.0, atol: 1e38 }).unwrap();
+    for (got, want) in [
+        (f32::INFINITY, f32::NEG_INFINITY),
+        (f32::NAN, 1.0),
+        (1.0, f32::NAN),
+        (f32::MAX, f32::INFINITY),
+    ] {
+        let found =
+            compare_tol(&f32s(&[got]), &f32s(&[want]), Tolerance::Close { rtol: 1.0, atol: 1e38 })
+                .unwrap();
         assert_eq!(found.mismatches, 1, "{got} {want}");
     }
     assert!(compare_tol(&f32s(&[0.0]), &f32s(&[-0.0]), Tolerance::Exact).unwrap().is_match());
@@ -45,7 +61,9 @@ fn units_in_the_last_place() {
 fn integers_within_atol() {
     let (a, b) = (row(ElemType::I8, &[1, 5]), row(ElemType::I8, &[2, 5]));
     assert!(!compare_tol(&a, &b, Tolerance::Exact).unwrap().is_match());
-    assert!(compare_tol(&a, &b, Tolerance::with(ElemType::I8, None, Some(1.0))).unwrap().is_match());
+    assert!(
+        compare_tol(&a, &b, Tolerance::with(ElemType::I8, None, Some(1.0))).unwrap().is_match()
+    );
 }
 
 /// The first outputs of xoshiro256++ from the state 1, 2, 3, 4, as published, and
@@ -64,9 +82,13 @@ fn distributions() {
     let mean: f64 = x.iter().map(|&x| f64::from(x)).sum::<f64>() / 20000.0;
     let square: f64 = x.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / 20000.0;
     assert!(mean.abs() < 0.03 && (square - 1.0).abs() < 0.05, "{mean} {square}");
-    let x = random_tensor(&ty(&[1000], ElemType::I8), Some(RandomRange::Int(-3, 3)), &mut rng).unwrap().to_ints();
+    let x = random_tensor(&ty(&[1000], ElemType::I8), Some(RandomRange::Int(-3, 3)), &mut rng)
+        .unwrap()
+        .to_ints();
     assert_eq!((x.iter().min(), x.iter().max()), (Some(&-3), Some(&3)));
-    let x = random_tensor(&ty(&[1000], ElemType::F32), Some(RandomRange::Uniform(2.0, 3.0)), &mut rng).unwrap();
+    let x =
+        random_tensor(&ty(&[1000], ElemType::F32), Some(RandomRange::Uniform(2.0, 3.0)), &mut rng)
+            .unwrap();
     assert!(x.to_f32().iter().all(|x| (2.0..=3.0).contains(x)));
     let x = random_tensor(&ty(&[4000], ElemType::I64), None, &mut rng).unwrap().to_ints();
     assert!(x.iter().any(|&x| x > 1 << 62) && x.iter().any(|&x| x < -(1 << 62)));

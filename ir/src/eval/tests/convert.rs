@@ -9,8 +9,16 @@ const OFF: Fp8Options = Fp8Options { ocp: false, saturate: false };
 fn every_half_decodes() {
     for bits in 0..=u16::MAX {
         let wide = u64::from(bits);
-        assert_eq!(key(decode_f32(wide, ElemType::F16, OFF)), key(f16::from_bits(bits).to_f32()), "{bits:#x}");
-        assert_eq!(key(decode_f32(wide, ElemType::Bf16, OFF)), key(bf16::from_bits(bits).to_f32()), "{bits:#x}");
+        assert_eq!(
+            key(decode_f32(wide, ElemType::F16, OFF)),
+            key(f16::from_bits(bits).to_f32()),
+            "{bits:#x}"
+        );
+        assert_eq!(
+            key(decode_f32(wide, ElemType::Bf16, OFF)),
+            key(bf16::from_bits(bits).to_f32()),
+            "{bits:#x}"
+        );
     }
 }
 
@@ -20,10 +28,20 @@ fn every_half_decodes() {
 fn halves_encode_around_every_value_and_tie() {
     let check = |x: f32| {
         for x in [x, x.next_up(), x.next_down()] {
-            let want = |nan: bool, bits: u16, canonical: u16| u64::from(if nan { canonical } else { bits });
+            let want = |nan: bool, bits: u16, canonical: u16| {
+                u64::from(if nan { canonical } else { bits })
+            };
             let (h, b) = (f16::from_f32(x), bf16::from_f32(x));
-            assert_eq!(encode_f32(x, ElemType::F16, OFF), want(h.is_nan(), h.to_bits(), 0x7E00), "{x:e}");
-            assert_eq!(encode_f32(x, ElemType::Bf16, OFF), want(b.is_nan(), b.to_bits(), 0x7FC0), "{x:e}");
+            assert_eq!(
+                encode_f32(x, ElemType::F16, OFF),
+                want(h.is_nan(), h.to_bits(), 0x7E00),
+                "{x:e}"
+            );
+            assert_eq!(
+                encode_f32(x, ElemType::Bf16, OFF),
+                want(b.is_nan(), b.to_bits(), 0x7FC0),
+                "{x:e}"
+            );
         }
     };
     for bits in 0..u16::MAX {
@@ -90,7 +108,16 @@ fn eight_bit_overflow() {
 #[test]
 fn floats_to_integers_round_to_even_and_saturate() {
     let to = |x, dtype| crate::literal::int_from_bits(encode_f32(x, dtype, OFF), dtype);
-    for (x, want) in [(0.5, 0), (1.5, 2), (2.5, 2), (-0.5, 0), (-1.5, -2), (127.5, 127), (1e9, 127), (-1e9, -128)] {
+    for (x, want) in [
+        (0.5, 0),
+        (1.5, 2),
+        (2.5, 2),
+        (-0.5, 0),
+        (-1.5, -2),
+        (127.5, 127),
+        (1e9, 127),
+        (-1e9, -128),
+    ] {
         assert_eq!(to(x, ElemType::I8), want, "{x}");
     }
     assert_eq!(to(f32::NAN, ElemType::I32), 0);
@@ -111,8 +138,14 @@ fn integers_to_others() {
     assert_eq!(cast(16_777_217, ElemType::I32, ElemType::F32), u64::from(16_777_216f32.to_bits()));
     assert_eq!(cast(16_777_219, ElemType::I32, ElemType::F32), u64::from(16_777_220f32.to_bits()));
     // By way of fp32: 257 · 2^16 + 1 rounds to a tie first.
-    assert_eq!(cast((257 << 16) + 1, ElemType::I32, ElemType::Bf16), u64::from(bf16::from_f32(16_777_216.0).to_bits()));
-    assert_eq!(cast(i128::from(u64::MAX), ElemType::Ui64, ElemType::F32), u64::from(2f32.powi(64).to_bits()));
+    assert_eq!(
+        cast((257 << 16) + 1, ElemType::I32, ElemType::Bf16),
+        u64::from(bf16::from_f32(16_777_216.0).to_bits())
+    );
+    assert_eq!(
+        cast(i128::from(u64::MAX), ElemType::Ui64, ElemType::F32),
+        u64::from(2f32.powi(64).to_bits())
+    );
     // A type's own bits stay, NaN payloads too.
     assert_eq!(cast_bits(0x7F81, ElemType::Bf16, ElemType::Bf16, OFF), 0x7F81);
 }
@@ -123,7 +156,10 @@ fn toward_zero_and_modulo() {
     assert_ints(&run(TensorOp::ToInt, &[&x], ty(&[5], ElemType::I8)), &[1, -1, 127, 0, 0]);
     let x = row(ElemType::I32, &[300, -1, 256, -129]);
     assert_ints(&run(TensorOp::Wrap, &[&x], ty(&[4], ElemType::I8)), &[44, -1, 0, 127]);
-    assert_ints(&run(TensorOp::Wrap, &[&x], ty(&[4], ElemType::Ui64)), &[300, (1 << 64) - 1, 256, (1 << 64) - 129]);
+    assert_ints(
+        &run(TensorOp::Wrap, &[&x], ty(&[4], ElemType::Ui64)),
+        &[300, (1 << 64) - 1, 256, (1 << 64) - 129],
+    );
     assert_ints(&run(TensorOp::Wrap, &[&x], ty(&[4], ElemType::I1)), &[0, 1, 0, 1]);
     assert_ints(&run(TensorOp::Cast, &[&x], ty(&[4], ElemType::I1)), &[1, 1, 1, 1]);
 }
@@ -138,7 +174,8 @@ fn blocks_agree_with_elements() {
         let data = TensorData::from_bits(ty(&[300], from), &patterns).unwrap();
         for &to in ElemType::ALL {
             let got = run(TensorOp::Cast, &[&data], ty(&[300], to));
-            let want: Vec<u64> = patterns.iter().map(|&bits| cast_bits(bits, from, to, OFF)).collect();
+            let want: Vec<u64> =
+                patterns.iter().map(|&bits| cast_bits(bits, from, to, OFF)).collect();
             assert_eq!(got.iter_bits().collect::<Vec<_>>(), want, "{from} to {to}");
         }
     }

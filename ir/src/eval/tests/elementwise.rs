@@ -14,11 +14,20 @@ fn binary(op: E, a: &[f32], b: &[f32]) -> TensorData {
 
 #[test]
 fn float_arithmetic_rounds_once() {
-    assert_floats(&binary(E::Add, &[1.0, INF, 1e-45], &[2f32.powi(-24), -INF, 1e-45]), &[1.0, NAN, 3e-45]);
+    assert_floats(
+        &binary(E::Add, &[1.0, INF, 1e-45], &[2f32.powi(-24), -INF, 1e-45]),
+        &[1.0, NAN, 3e-45],
+    );
     assert_floats(&binary(E::Subtract, &[1.0, 0.0], &[3.0, 0.0]), &[-2.0, 0.0]);
     assert_floats(&binary(E::Mult, &[3.0, 0.0, 1e30], &[-2.0, INF, 1e30]), &[-6.0, NAN, INF]);
-    assert_floats(&binary(E::Divide, &[1.0, -1.0, 0.0, 7.0], &[3.0, 0.0, 0.0, 2.0]), &[1.0 / 3.0, -INF, NAN, 3.5]);
-    assert_floats(&binary(E::Remainder, &[7.5, -7.5, 1.0, 5.0], &[2.0, 2.0, 0.0, INF]), &[1.5, -1.5, NAN, 5.0]);
+    assert_floats(
+        &binary(E::Divide, &[1.0, -1.0, 0.0, 7.0], &[3.0, 0.0, 0.0, 2.0]),
+        &[1.0 / 3.0, -INF, NAN, 3.5],
+    );
+    assert_floats(
+        &binary(E::Remainder, &[7.5, -7.5, 1.0, 5.0], &[2.0, 2.0, 0.0, INF]),
+        &[1.5, -1.5, NAN, 5.0],
+    );
     // bf16 operands meet in fp32: 256 + 1 is a tie that goes to even.
     let (a, b) = (floats(&[1], ElemType::Bf16, &[256.0]), floats(&[1], ElemType::Bf16, &[1.0]));
     assert_floats(&apply(E::Add, &[&a, &b], ElemType::Bf16), &[256.0]);
@@ -38,7 +47,10 @@ fn extremes_and_nan() {
     assert_floats(&binary(E::AbsMin, &[-3.0, NAN], &[2.0, -1.0]), &[2.0, 1.0]);
     assert_floats(&binary(E::AbsoluteDiff, &[1.0, INF], &[3.0, INF]), &[2.0, NAN]);
     assert_floats(&unary(E::ReLu, &[-1.0, -0.0, 2.0, NAN]), &[0.0, 0.0, 2.0, NAN]);
-    assert_floats(&binary(E::SymmetricClamp, &[-1.0, 5.0, 0.0], &[3.0, -2.0, 3.0]), &[-3.0, 5.0, 0.0]);
+    assert_floats(
+        &binary(E::SymmetricClamp, &[-1.0, 5.0, 0.0], &[3.0, -2.0, 3.0]),
+        &[-3.0, 5.0, 0.0],
+    );
 }
 
 #[test]
@@ -68,11 +80,17 @@ fn truth_values() {
 
 #[test]
 fn functions_at_points_known() {
-    assert_floats(&unary(E::Exp, &[0.0, -INF, INF, NAN, 89.0, -104.0]), &[1.0, 0.0, INF, NAN, INF, 0.0]);
+    assert_floats(
+        &unary(E::Exp, &[0.0, -INF, INF, NAN, 89.0, -104.0]),
+        &[1.0, 0.0, INF, NAN, INF, 0.0],
+    );
     assert_floats(&unary(E::ExpM1, &[0.0, -0.0, 1e-10, -INF]), &[0.0, -0.0, 1e-10, -1.0]);
     assert_floats(&unary(E::Log, &[1.0, 0.0, -1.0, INF]), &[0.0, -INF, NAN, INF]);
     assert_floats(&unary(E::Log1p, &[0.0, -1.0, 1e-10]), &[0.0, -INF, 1e-10]);
-    assert_floats(&unary(E::Sqrt, &[4.0, -0.0, -1.0, 2.0]), &[2.0, -0.0, NAN, std::f32::consts::SQRT_2]);
+    assert_floats(
+        &unary(E::Sqrt, &[4.0, -0.0, -1.0, 2.0]),
+        &[2.0, -0.0, NAN, std::f32::consts::SQRT_2],
+    );
     assert_floats(&unary(E::Rsqrt, &[4.0, 0.0, -0.0, -1.0, INF]), &[0.5, INF, -INF, NAN, 0.0]);
     assert_floats(&unary(E::Reciprocal, &[3.0, -0.0, INF]), &[1.0 / 3.0, -INF, 0.0]);
     assert_floats(&unary(E::Tanh, &[0.0, INF, -INF]), &[0.0, 1.0, -1.0]);
@@ -80,7 +98,10 @@ fn functions_at_points_known() {
     assert_floats(&unary(E::Erf, &[0.0, INF, 1.0]), &[0.0, 1.0, 0.842_700_8]);
     assert_floats(&unary(E::Sin, &[0.0, INF]), &[0.0, NAN]);
     assert_floats(&unary(E::Cos, &[0.0, std::f32::consts::PI]), &[1.0, -1.0]);
-    assert_floats(&binary(E::Pow, &[2.0, -2.0, -2.0, 0.0, NAN], &[10.0, 3.0, 0.5, -1.0, 0.0]), &[1024.0, -8.0, NAN, INF, 1.0]);
+    assert_floats(
+        &binary(E::Pow, &[2.0, -2.0, -2.0, 0.0, NAN], &[10.0, 3.0, 0.5, -1.0, 0.0]),
+        &[1024.0, -8.0, NAN, INF, 1.0],
+    );
     assert_floats(&unary(E::Sign, &[-3.0, -0.0, 0.0, NAN]), &[-1.0, -0.0, 0.0, NAN]);
     let x = [2.5, -2.5, 0.5, -0.4];
     assert_floats(&unary(E::Floor, &x), &[2.0, -3.0, 0.0, -1.0]);
@@ -106,7 +127,8 @@ fn integers_wrap_at_the_result_width() {
     let big = row(ElemType::I64, &[i64::MIN.into()]);
     assert_ints(&apply(E::Mult, &[&big, &big], ElemType::I64), &[0]);
     // Extremes are exact and cast: they saturate.
-    let (a, b) = (row(ElemType::I32, &[300, i32::MIN.into()]), row(ElemType::I32, &[5, i32::MIN.into()]));
+    let (a, b) =
+        (row(ElemType::I32, &[300, i32::MIN.into()]), row(ElemType::I32, &[5, i32::MIN.into()]));
     assert_ints(&apply(E::Max, &[&a, &b], ElemType::I8), &[127, -128]);
     // 2^24 + 1 is not an fp32 number.
     let (a, b) = (row(ElemType::I32, &[16_777_217]), row(ElemType::I32, &[16_777_216]));
@@ -116,7 +138,8 @@ fn integers_wrap_at_the_result_width() {
 /// ISA 10.4.
 #[test]
 fn integer_division() {
-    let (a, b) = (row(ElemType::I32, &[-7, 7, 7, i32::MIN.into()]), row(ElemType::I32, &[2, -2, 0, -1]));
+    let (a, b) =
+        (row(ElemType::I32, &[-7, 7, 7, i32::MIN.into()]), row(ElemType::I32, &[2, -2, 0, -1]));
     assert_ints(&apply(E::Divide, &[&a, &b], ElemType::I32), &[-3, -3, -1, i32::MIN.into()]);
     assert_ints(&apply(E::Remainder, &[&a, &b], ElemType::I32), &[-1, 1, 7, 0]);
     let (a, b) = (row(ElemType::Ui32, &[7, 7]), row(ElemType::Ui32, &[0, 2]));
@@ -179,7 +202,9 @@ fn binary_integers_exhaustively() {
     check(E::IsLeInt, |x, y| i8::from(x <= y));
     check(E::BitwiseXor, |x, y| x ^ y);
     check(E::ArithShiftLeft, |x, y| x.checked_shl(u32::from(y as u8)).unwrap_or(0));
-    check(E::LogicalShiftRight, |x, y| (x as u8).checked_shr(u32::from(y as u8)).unwrap_or(0) as i8);
+    check(E::LogicalShiftRight, |x, y| {
+        (x as u8).checked_shr(u32::from(y as u8)).unwrap_or(0) as i8
+    });
     check(E::ArithShiftRight, |x, y| x.checked_shr(u32::from(y as u8)).unwrap_or(x >> 7));
 }
 
@@ -199,14 +224,18 @@ fn shifts_of_other_types() {
 
 #[test]
 fn selection_and_copies_keep_bits() {
-    let payload = TensorData::from_bits(ty(&[2], ElemType::F32), &[0x7FA0_0001, 0xFFC0_1234]).unwrap();
+    let payload =
+        TensorData::from_bits(ty(&[2], ElemType::F32), &[0x7FA0_0001, 0xFFC0_1234]).unwrap();
     let other = f32s(&[1.0, 2.0]);
     let pred = row(ElemType::I32, &[7, 0]);
     let got = apply(E::Select, &[&pred, &payload, &other], ElemType::F32);
     assert_eq!(got.iter_bits().collect::<Vec<_>>(), [0x7FA0_0001, u64::from(2f32.to_bits())]);
     assert_eq!(apply(E::Copy, &[&payload], ElemType::F32), payload);
     assert_eq!(apply(E::Bypass, &[&payload, &other], ElemType::F32), payload);
-    assert_ints(&apply(E::Select, &[&pred, &f32s(&[1.5, 9.0]), &f32s(&[0.0, 2.5])], ElemType::I8), &[2, 2]);
+    assert_ints(
+        &apply(E::Select, &[&pred, &f32s(&[1.5, 9.0]), &f32s(&[0.0, 2.5])], ElemType::I8),
+        &[2, 2],
+    );
 }
 
 #[test]
@@ -233,8 +262,19 @@ fn what_has_no_meaning_is_an_error() {
     let options = EvalOptions::default();
     assert!(eval_op(&TensorOp::Elementwise(E::BitwiseNot), &[&x], &result, &options).is_err());
     assert!(eval_op(&TensorOp::Elementwise(E::Add), &[&x], &result, &options).is_err());
-    assert!(eval_op(&TensorOp::Elementwise(E::Add), &[&x, &x], &ty(&[2, 0], ElemType::F32), &options).is_ok());
-    assert!(eval_op(&TensorOp::Elementwise(E::Add), &[&f32s(&[1.0, 2.0]), &x], &ty(&[3], ElemType::F32), &options).is_err());
+    assert!(
+        eval_op(&TensorOp::Elementwise(E::Add), &[&x, &x], &ty(&[2, 0], ElemType::F32), &options)
+            .is_ok()
+    );
+    assert!(
+        eval_op(
+            &TensorOp::Elementwise(E::Add),
+            &[&f32s(&[1.0, 2.0]), &x],
+            &ty(&[3], ElemType::F32),
+            &options
+        )
+        .is_err()
+    );
     let i = row(ElemType::I32, &[1]);
     assert!(eval_op(&TensorOp::Elementwise(E::Exp), &[&i], &result, &options).is_err());
 }

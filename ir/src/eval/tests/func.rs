@@ -28,12 +28,18 @@ fn runs_and_gives_every_result() {
 fn refuses_wrong_inputs_and_too_much_memory() {
     let func = sample();
     let options = EvalOptions::default();
-    assert!(matches!(eval_func(&func, &[], &options), Err(EvalError::InputCount { want: 1, got: 0, .. })));
+    assert!(matches!(
+        eval_func(&func, &[], &options),
+        Err(EvalError::InputCount { want: 1, got: 0, .. })
+    ));
     let wrong = floats(&[3, 2], ElemType::F32, &[0.0; 6]);
     assert!(matches!(eval_func(&func, &[wrong], &options), Err(EvalError::InputType { .. })));
     let x = floats(&[2, 3], ElemType::F32, &[0.0; 6]);
     let tight = EvalOptions { memory_limit: Some(31), ..options };
-    assert!(matches!(eval_func(&func, std::slice::from_ref(&x), &tight), Err(EvalError::Memory { need: 32, .. })));
+    assert!(matches!(
+        eval_func(&func, std::slice::from_ref(&x), &tight),
+        Err(EvalError::Memory { need: 32, .. })
+    ));
     let enough = EvalOptions { memory_limit: Some(32), ..options };
     assert!(eval_func(&func, &[x], &enough).is_ok());
 }
@@ -56,7 +62,11 @@ fn long_chains() {
     let x = b.arg("x", ty(&[1], ElemType::I32));
     let mut last: Operand = x.into();
     for _ in 0..100_000 {
-        last = b.named("v").elementwise(ElementwiseOp::Add, &[last, 1i64.into()]).map(Operand::from).unwrap();
+        last = b
+            .named("v")
+            .elementwise(ElementwiseOp::Add, &[last, 1i64.into()])
+            .map(Operand::from)
+            .unwrap();
         if b.func().values.len() > 20_000 {
             break;
         }

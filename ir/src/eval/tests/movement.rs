@@ -10,7 +10,9 @@ fn count(shape: &[u64]) -> TensorData {
 #[test]
 fn transpose_moves_every_element() {
     let x = count(&[2, 3, 4]);
-    let y = run(TensorOp::Transpose { perm: smallvec![2, 0, 1] }, &[&x], ty(&[4, 2, 3], ElemType::I32)).to_ints();
+    let y =
+        run(TensorOp::Transpose { perm: smallvec![2, 0, 1] }, &[&x], ty(&[4, 2, 3], ElemType::I32))
+            .to_ints();
     for (k, i, j) in (0..4).flat_map(|k| (0..2).flat_map(move |i| (0..3).map(move |j| (k, i, j)))) {
         assert_eq!(y[(k * 2 + i) * 3 + j], ((i * 3 + j) * 4 + k) as i128);
     }
@@ -50,14 +52,23 @@ fn concatenation_broadcast_reshape_iota() {
     let op = TensorOp::Concat { dim: 1 };
     assert_ints(&run(op, &[&a, &b], ty(&[2, 3], ElemType::I32)), &[0, 7, 8, 1, 9, 10]);
     let empty = ints(&[2, 0], ElemType::I32, &[]);
-    assert_ints(&run(TensorOp::Concat { dim: 1 }, &[&empty, &b, &empty], b.ty().clone()), &[7, 8, 9, 10]);
+    assert_ints(
+        &run(TensorOp::Concat { dim: 1 }, &[&empty, &b, &empty], b.ty().clone()),
+        &[7, 8, 9, 10],
+    );
     let op = TensorOp::Broadcast { dims: smallvec![1] };
     assert_ints(&run(op, &[&count(&[3])], ty(&[2, 3], ElemType::I32)), &[0, 1, 2, 0, 1, 2]);
     let op = TensorOp::Broadcast { dims: smallvec![0, 1] };
     assert_ints(&run(op, &[&count(&[2, 1])], ty(&[2, 3], ElemType::I32)), &[0, 0, 0, 1, 1, 1]);
     assert_eq!(run(TensorOp::Reshape, &[&count(&[2, 3])], ty(&[6], ElemType::I32)), count(&[6]));
-    assert_ints(&run(TensorOp::Iota { dim: 1 }, &[], ty(&[2, 3], ElemType::I8)), &[0, 1, 2, 0, 1, 2]);
-    assert_floats(&run(TensorOp::Iota { dim: 0 }, &[], ty(&[2, 2], ElemType::Bf16)), &[0.0, 0.0, 1.0, 1.0]);
+    assert_ints(
+        &run(TensorOp::Iota { dim: 1 }, &[], ty(&[2, 3], ElemType::I8)),
+        &[0, 1, 2, 0, 1, 2],
+    );
+    assert_floats(
+        &run(TensorOp::Iota { dim: 0 }, &[], ty(&[2, 2], ElemType::Bf16)),
+        &[0.0, 0.0, 1.0, 1.0],
+    );
     let wrapped = run(TensorOp::Iota { dim: 0 }, &[], ty(&[257], ElemType::I8)).to_ints();
     assert_eq!((wrapped[127], wrapped[128], wrapped[256]), (127, -128, 0));
 }
@@ -77,8 +88,14 @@ fn attributes_that_do_not_fit_are_errors() {
     let range = |start, limit, stride| SliceRange { start, limit, stride };
     for (op, result) in [
         (TensorOp::Transpose { perm: smallvec![0, 5] }, ty(&[2, 3], ElemType::I32)),
-        (TensorOp::Slice { ranges: smallvec![range(0, 4, 1), range(0, 3, 1)] }, ty(&[4, 3], ElemType::I32)),
-        (TensorOp::Slice { ranges: smallvec![range(0, 2, 0), range(0, 3, 1)] }, ty(&[2, 3], ElemType::I32)),
+        (
+            TensorOp::Slice { ranges: smallvec![range(0, 4, 1), range(0, 3, 1)] },
+            ty(&[4, 3], ElemType::I32),
+        ),
+        (
+            TensorOp::Slice { ranges: smallvec![range(0, 2, 0), range(0, 3, 1)] },
+            ty(&[2, 3], ElemType::I32),
+        ),
         (TensorOp::Reshape, ty(&[7], ElemType::I32)),
         (TensorOp::Concat { dim: 9 }, ty(&[2, 3], ElemType::I32)),
         (TensorOp::Broadcast { dims: smallvec![0, 7] }, ty(&[2, 3], ElemType::I32)),

@@ -42,7 +42,10 @@ fn specials() {
     let p = row(ElemType::I1, &[1, 1, 0]);
     assert_ints(&reduce(ReduceOp::Add, &[0], &p, ty(&[], ElemType::I32)), &[2]);
     assert_ints(&reduce(ReduceOp::LogicalAnd, &[0], &p, ty(&[], ElemType::I1)), &[0]);
-    assert_ints(&reduce(ReduceOp::LogicalOr, &[0], &f32s(&[0.0, NAN]), ty(&[], ElemType::Ui8)), &[1]);
+    assert_ints(
+        &reduce(ReduceOp::LogicalOr, &[0], &f32s(&[0.0, NAN]), ty(&[], ElemType::Ui8)),
+        &[1],
+    );
 }
 
 #[test]
@@ -80,7 +83,10 @@ fn integers_are_exact_modulo() {
     let x = row(ElemType::I32, &[1 << 24, 1, 1]);
     assert_floats(&reduce(ReduceOp::Add, &[0], &x, ty(&[], ElemType::F32)), &[16_777_218.0]);
     let x = row(ElemType::Ui16, &[0x0F0F, 0x00FF, 0x1111]);
-    assert_ints(&reduce(ReduceOp::BitwiseXor, &[0], &x, ty(&[], ElemType::Ui16)), &[0x0F0F ^ 0x00FF ^ 0x1111]);
+    assert_ints(
+        &reduce(ReduceOp::BitwiseXor, &[0], &x, ty(&[], ElemType::Ui16)),
+        &[0x0F0F ^ 0x00FF ^ 0x1111],
+    );
 }
 
 #[test]
@@ -94,7 +100,11 @@ fn negation_comes_last() {
 
 #[test]
 fn arg_extremes() {
-    let x = floats(&[3, 4], ElemType::F32, &[1.0, 3.0, 3.0, 2.0, 5.0, NAN, 9.0, NAN, -0.0, 0.0, -1.0, -1.0]);
+    let x = floats(
+        &[3, 4],
+        ElemType::F32,
+        &[1.0, 3.0, 3.0, 2.0, 5.0, NAN, 9.0, NAN, -0.0, 0.0, -1.0, -1.0],
+    );
     let result = || ty(&[3], ElemType::Ui32);
     assert_ints(&reduce(ReduceOp::Argmax, &[1], &x, result()), &[1, 1, 0]);
     assert_ints(&reduce(ReduceOp::Argmin, &[1], &x, result()), &[0, 1, 2]);
@@ -115,19 +125,34 @@ fn across_partitions() {
     let x = floats(&[2, 3], ElemType::F32, &[1.0, 2.0, 3.0, 10.0, 20.0, NAN]);
     let op = |op, axis, scale| TensorOp::PartitionReduce { op, axis, scale };
     let (rows, all) = (CrossLaneAxis::Partitions, CrossLaneAxis::All);
-    assert_floats(&run(op(CrossLaneOp::Max, rows, None), &[&x], ty(&[1, 3], ElemType::F32)), &[10.0, 20.0, 3.0]);
+    assert_floats(
+        &run(op(CrossLaneOp::Max, rows, None), &[&x], ty(&[1, 3], ElemType::F32)),
+        &[10.0, 20.0, 3.0],
+    );
     assert_floats(&run(op(CrossLaneOp::Max, all, None), &[&x], ty(&[], ElemType::F32)), &[20.0]);
     let average = op(CrossLaneOp::Average, rows, Some(0.5));
     assert_floats(&run(average, &[&x], ty(&[1, 3], ElemType::F32)), &[5.5, 11.0, NAN]);
     let i = ints(&[2, 2], ElemType::I32, &[3, 5, 6, 9]);
-    assert_ints(&run(op(CrossLaneOp::Average, all, Some(0.25)), &[&i], ty(&[], ElemType::I32)), &[6]);
+    assert_ints(
+        &run(op(CrossLaneOp::Average, all, Some(0.25)), &[&i], ty(&[], ElemType::I32)),
+        &[6],
+    );
     assert_ints(&run(op(CrossLaneOp::Add, all, None), &[&i], ty(&[], ElemType::I8)), &[23]);
-    assert_ints(&run(op(CrossLaneOp::BitwiseAnd, rows, None), &[&i], ty(&[1, 2], ElemType::I32)), &[2, 1]);
-    assert_ints(&run(op(CrossLaneOp::BitwiseOr, rows, None), &[&i], ty(&[1, 2], ElemType::I32)), &[7, 13]);
+    assert_ints(
+        &run(op(CrossLaneOp::BitwiseAnd, rows, None), &[&i], ty(&[1, 2], ElemType::I32)),
+        &[2, 1],
+    );
+    assert_ints(
+        &run(op(CrossLaneOp::BitwiseOr, rows, None), &[&i], ty(&[1, 2], ElemType::I32)),
+        &[7, 13],
+    );
     // Partitions fold first (ISA 9.13): (1 + t) + (t + t), not left to right.
     let t = 2f32.powi(-24);
     let x = floats(&[2, 2], ElemType::F32, &[1.0, t, t, t]);
-    assert_floats(&run(op(CrossLaneOp::Add, all, None), &[&x], ty(&[], ElemType::F32)), &[1.0 + 2.0 * t]);
+    assert_floats(
+        &run(op(CrossLaneOp::Add, all, None), &[&x], ty(&[], ElemType::F32)),
+        &[1.0 + 2.0 * t],
+    );
 }
 
 /// The formula of ISA 9.6.

@@ -29,7 +29,8 @@ fn both_steps_and_a_seed_per_row() {
     let got = scan((E::Mult, E::Add), Emit::All, &[&x, &s, &seed], x.ty().clone());
     assert_floats(&got, &[110.0, 130.0, -2.5, -6.5]);
     // The accumulator is on the left (ISA 9.17): acc − tmp.
-    let got = scan((E::Mult, E::Subtract), Emit::Final, &[&x, &s, &seed], ty(&[2, 1], ElemType::F32));
+    let got =
+        scan((E::Mult, E::Subtract), Emit::Final, &[&x, &s, &seed], ty(&[2, 1], ElemType::F32));
     assert_floats(&got, &[70.0, 7.5]);
 }
 
@@ -55,16 +56,25 @@ fn integers() {
     let sum = (E::Bypass, E::Add);
     assert_ints(&scan(sum, Emit::All, &[&x, &zero], x.ty().clone()), &[100, -56, 44]);
     assert_ints(&scan(sum, Emit::All, &[&x, &zero], ty(&[1, 3], ElemType::I32)), &[100, 200, 300]);
-    assert_floats(&scan(sum, Emit::All, &[&x, &zero], ty(&[1, 3], ElemType::F32)), &[100.0, 200.0, 300.0]);
+    assert_floats(
+        &scan(sum, Emit::All, &[&x, &zero], ty(&[1, 3], ElemType::F32)),
+        &[100.0, 200.0, 300.0],
+    );
     let x = ints(&[1, 3], ElemType::I8, &[-5, 90, 7]);
     assert_ints(&scan((E::Bypass, E::Max), Emit::All, &[&x, &zero], x.ty().clone()), &[-5, 90, 90]);
     let three = TensorData::scalar(ElemType::I8, 3);
     // The product wraps at the result's width before the extreme is taken.
     assert_ints(&scan((E::Mult, E::Max), Emit::All, &[&x, &three], x.ty().clone()), &[-15, 14, 21]);
-    assert_ints(&scan((E::Mult, E::Max), Emit::All, &[&x, &three], ty(&[1, 3], ElemType::I16)), &[-15, 270, 270]);
+    assert_ints(
+        &scan((E::Mult, E::Max), Emit::All, &[&x, &three], ty(&[1, 3], ElemType::I16)),
+        &[-15, 270, 270],
+    );
     let bits = ints(&[1, 3], ElemType::Ui8, &[1, 3, 128]);
     let zero = TensorData::scalar(ElemType::Ui8, 0);
-    assert_ints(&scan((E::Bypass, E::BitwiseXor), Emit::All, &[&bits, &zero], bits.ty().clone()), &[1, 2, 130]);
+    assert_ints(
+        &scan((E::Bypass, E::BitwiseXor), Emit::All, &[&bits, &zero], bits.ty().clone()),
+        &[1, 2, 130],
+    );
 }
 
 #[test]
@@ -73,6 +83,11 @@ fn long_rows_and_empty_ones() {
     let got = scan((E::Bypass, E::Add), Emit::All, &[&x, &scalar(0.0)], x.ty().clone()).to_f32();
     assert!((0..5000).all(|i| got[i] == (i % 2500 + 1) as f32));
     let x = floats(&[2, 0], ElemType::F32, &[]);
-    let got = scan((E::Bypass, E::Add), Emit::Final, &[&x, &scalar(0.0), &scalar(7.0)], ty(&[2, 1], ElemType::F32));
+    let got = scan(
+        (E::Bypass, E::Add),
+        Emit::Final,
+        &[&x, &scalar(0.0), &scalar(7.0)],
+        ty(&[2, 1], ElemType::F32),
+    );
     assert_floats(&got, &[7.0, 7.0]);
 }

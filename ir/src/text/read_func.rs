@@ -1,27 +1,19 @@
 //! The reader within a function: pairs of the grammar to operations.
 
-use pest::iterators::{Pair, Pairs};
+use pest::iterators::Pairs;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::dense;
 use super::grammar::{Rule, parse_piece};
 use super::read::read_type_or_report;
-use super::read_type::unknown;
+use super::read_fields::{Fields, P, Read, arg_attr, literal, span};
 use super::scan::PieceKind;
 use super::suggest::nearest;
-use crate::data::TensorData;
-use crate::diag::{Code, Diagnostic, Span};
+use crate::diag::{Code, Diagnostic, Label, Span};
 use crate::entity::ValueId;
-use crate::literal::Literal;
-use crate::module::{ArgAttrs, Func, Op, OpSpans, Operand, RandomRange, ValueDef};
-use crate::ops::{
-    CrossLaneAxis, CrossLaneOp, ElementwiseOp, Emit, OpKind, PadAmounts, ReduceOp, Seed,
-    SliceRange, TensorOp,
-};
-use crate::types::{Dims, Type};
-
-type P<'a> = Pair<'a, Rule>;
+use crate::module::{ArgAttrs, Func, Op, OpSpans, Operand, ValueDef};
+use crate::ops::OpKind;
+use crate::types::Type;
 
 /// What a name stands for while reading.
 #[derive(Clone, Copy)]
@@ -49,9 +41,6 @@ struct Operands {
     list: Option<SmallVec<[Operand; 3]>>,
     spans: SmallVec<[Span; 3]>,
 }
-
-/// Errors of one statement, which never hide those of the next.
-type Read<T> = Result<T, Box<Diagnostic>>;
 
 impl<'s> FuncReader<'s> {
     /// Stands in for a function whose header could not be read.
@@ -181,9 +170,7 @@ impl<'s> FuncReader<'s> {
                     earlier.code = Code::UseBeforeDef;
                     earlier.message = format!("`{name}` is used before its definition");
                     earlier.help = Some(Code::UseBeforeDef.help().to_owned());
-                    earlier
-                        .secondary
-                        .push(crate::diag::Label { span: at, text: "defined here".to_owned() });
+                    earlier.secondary.push(Label { span: at, text: "defined here".to_owned() });
                 }
             }
             Some(earlier) => {
@@ -268,19 +255,14 @@ impl<'s> FuncReader<'s> {
         spans.ty = span(&ty_pair, base);
         let ty = self.ty(&ty_pair, base, diagnostics);
         let errors = diagnostics.len();
-        let read = self.tensor_op(op, base, ty.as_ref(), &mut spans, diagnostics);
+        let read = self.op(op, base, ty.as_ref(), &mut spans, diagnostics);
         let name = self.slice(name_span);
         let Some(ty) = ty else {
             return self.define(name, name_span, Name::Lost, diagnostics);
         };
         let value = match read {
             Ok(Some((kind, operands))) if diagnostics.len() == errors => {
-                let op = self.func.ops.push(Op {
-                    kind: OpKind::Tensor(kind),
-                    operands,
-                    results: SmallVec::new(),
-                    loc,
-                });
+                let op = self.func.ops.push(Op { kind, operands, results: SmallVec::new(), loc });
                 self.func.body.push(op);
                 let value = self.func.add_value(&name[1..], ty, ValueDef::Op(op));
                 self.func.ops[op].results.push(value);
@@ -317,7 +299,7 @@ impl<'s> FuncReader<'s> {
             }
         }
         spans.operands = operands.spans;
-        let op_operands = operands.list.unwrap_or_default();
+        let Some(op_operands) = operands.list else { return };
         if readable && types.len() != spans.operands.len() {
             diagnostics.push(
                 Diagnostic::error(
@@ -398,6 +380,8 @@ impl<'s> FuncReader<'s> {
             match self.names.get(name) {
                 Some(Name::Value(value)) => Some(Operand::Value(*value)),
                 Some(Name::Lost | Name::Undefined(_)) => None,
+                // Without a header nothing is known of the arguments.
+                None if self.lost => None,
                 None => {
                     self.names.insert(name, Name::Undefined(diagnostics.len()));
                     diagnostics.push(self.undefined(name, at));
@@ -430,14 +414,14 @@ impl<'s> FuncReader<'s> {
 
     /// Reads an operation; `Ok(None)` when its operands are unusable, which has
     /// been reported.
-    fn tensor_op(
+    fn op(
         &mut self,
         pair: P<'_>,
         base: usize,
         ty: Option<&Type>,
         spans: &mut OpSpans,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Read<Option<(TensorOp, SmallVec<[Operand; 3]>)>> {
+    ) -> Read<Option<(OpKind, SmallVec<[Operand; 3]>)>> {
         let rule = pair.as_rule();
         let whole = span(&pair, base);
         let keyword = pair
@@ -468,253 +452,9 @@ impl<'s> FuncReader<'s> {
     }
 }
 
-/// What an operation says besides its operands.
-#[derive(Default)]
-struct Fields<'a> {
-    names: SmallVec<[(&'a str, Span); 3]>,
-    lists: SmallVec<[SmallVec<[i64; 4]>; 3]>,
-    ranges: SmallVec<[SliceRange; 4]>,
-    index: Option<usize>,
-    scale: Option<f32>,
-    dense: Option<(&'a str, Span)>,
-    keep: bool,
-    negate: bool,
-    seed_loaded: bool,
-}
-
-impl<'a> Fields<'a> {
-    fn take(&mut self, part: P<'a>, base: usize) -> Read<()> {
-        match part.as_rule() {
-            Rule::name => self.names.push((part.as_str(), span(&part, base))),
-            Rule::keep => self.keep = true,
-            Rule::negate => self.negate = true,
-            Rule::index => self.index = Some(number(&part, base)?),
-            Rule::indices | Rule::amounts => {
-                let list =
-                    part.into_inner().map(|item| number(&item, base)).collect::<Read<_>>()?;
-                self.lists.push(list);
-            }
-            Rule::range => {
-                let mut bounds = part.into_inner().map(|item| number(&item, base));
-                let mut next = |missing| bounds.next().unwrap_or(Ok(missing));
-                let (start, limit, stride) = (next(0)?, next(0)?, next(1)?);
-                self.ranges.push(SliceRange { start, limit, stride });
-            }
-            Rule::scale => {
-                for inner in part.into_inner() {
-                    let bits = literal(&inner, base)?
-                        .to_bits(crate::types::ElemType::F32)
-                        .map_err(|error| {
-                            Box::new(Diagnostic::error(
-                                Code::LiteralValue,
-                                error.to_string(),
-                                span(&inner, base),
-                            ))
-                        })?;
-                    self.scale = Some(f32::from_bits(bits as u32));
-                }
-            }
-            Rule::dense => self.dense = Some((part.as_str(), span(&part, base))),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Looks a name up in a vocabulary.
-    fn choice<T: Copy + 'static>(
-        &self,
-        index: usize,
-        what: &str,
-        all: &'static [T],
-        name: fn(T) -> &'static str,
-    ) -> Read<T> {
-        let (text, at) = self.names.get(index).copied().unwrap_or(("", Span::NONE));
-        all.iter()
-            .copied()
-            .find(|&item| name(item) == text)
-            .ok_or_else(|| Box::new(unknown(what, text, at, all.iter().map(|&item| name(item)))))
-    }
-
-    fn elementwise(&self, index: usize) -> Read<ElementwiseOp> {
-        let (text, _) = self.names.get(index).copied().unwrap_or(("", Span::NONE));
-        match ElementwiseOp::from_name(text) {
-            Some(op) => Ok(op),
-            None => {
-                self.choice(index, "elementwise operation", ElementwiseOp::ALL, ElementwiseOp::name)
-            }
-        }
-    }
-
-    fn reduce(&self) -> Read<ReduceOp> {
-        self.choice(0, "reduction", ReduceOp::ALL, ReduceOp::name)
-    }
-
-    fn dims(&self) -> Dims {
-        self.list(0).iter().map(|&dim| usize::try_from(dim).unwrap_or(usize::MAX)).collect()
-    }
-
-    fn list(&self, index: usize) -> &[i64] {
-        self.lists.get(index).map_or(&[], |list| list.as_slice())
-    }
-
-    /// The operation; `None` when its type, needed to read it, was unreadable.
-    fn op(self, rule: Rule, ty: Option<&Type>, whole: Span) -> Read<Option<TensorOp>> {
-        Ok(Some(match rule {
-            Rule::elementwise => TensorOp::Elementwise(self.elementwise(0)?),
-            Rule::cast => TensorOp::Cast,
-            Rule::wrap => TensorOp::Wrap,
-            Rule::to_int => TensorOp::ToInt,
-            Rule::bitcast => TensorOp::Bitcast,
-            Rule::reduce => TensorOp::Reduce {
-                op: self.reduce()?,
-                dims: self.dims(),
-                keep: self.keep,
-                negate: self.negate,
-            },
-            Rule::partition_reduce => TensorOp::PartitionReduce {
-                op: self.choice(0, "cross-lane reduction", CrossLaneOp::ALL, CrossLaneOp::name)?,
-                axis: self.choice(1, "axis", CrossLaneAxis::ALL, CrossLaneAxis::name)?,
-                scale: self.scale,
-            },
-            Rule::transpose_reduce => {
-                TensorOp::TransposeReduce { op: self.reduce()?, negate: self.negate }
-            }
-            Rule::transpose => TensorOp::Transpose { perm: self.dims() },
-            Rule::scan_cache => TensorOp::ScanCache {
-                op0: self.elementwise(0)?,
-                op1: self.elementwise(1)?,
-                seed: if self.seed_loaded { Seed::Load } else { Seed::Zero },
-                emit: self.choice(2, "choice of what a scan emits", Emit::ALL, Emit::name)?,
-            },
-            Rule::broadcast => TensorOp::Broadcast { dims: self.dims() },
-            Rule::reshape => TensorOp::Reshape,
-            Rule::slice => TensorOp::Slice { ranges: self.ranges },
-            Rule::concat => TensorOp::Concat { dim: self.index.unwrap_or(usize::MAX) },
-            Rule::pad => TensorOp::Pad { amounts: self.amounts(whole)? },
-            Rule::reverse => TensorOp::Reverse { dims: self.dims() },
-            Rule::iota => TensorOp::Iota { dim: self.index.unwrap_or(usize::MAX) },
-            Rule::constant => return self.constant(ty).map(|data| data.map(TensorOp::Constant)),
-            _ => return Ok(None),
-        }))
-    }
-
-    fn amounts(&self, whole: Span) -> Read<SmallVec<[PadAmounts; 4]>> {
-        let (low, high) = (self.list(0), self.list(1));
-        let zeros: SmallVec<[i64; 4]> = SmallVec::from_elem(0, low.len());
-        let interior = if self.lists.len() > 2 { self.list(2) } else { &zeros };
-        if low.len() != high.len() || low.len() != interior.len() {
-            return Err(Box::new(Diagnostic::error(
-                Code::Ranges,
-                "`low`, `high` and `interior` differ in length",
-                whole,
-            )));
-        }
-        let amounts = low.iter().zip(high).zip(interior).map(|((&low, &high), &interior)| {
-            u64::try_from(interior).map(|interior| PadAmounts { low, high, interior })
-        });
-        amounts.collect::<Result<_, _>>().map_err(|_| {
-            Box::new(Diagnostic::error(Code::Ranges, "interior padding cannot be negative", whole))
-        })
-    }
-
-    fn constant(&self, ty: Option<&Type>) -> Read<Option<TensorData>> {
-        let (Some((text, at)), Some(ty)) = (self.dense, ty) else { return Ok(None) };
-        let Type::Tensor(ty) = ty else {
-            return Err(Box::new(Diagnostic::error(
-                Code::ValueKind,
-                "a constant is a tensor, not a tile",
-                at,
-            )));
-        };
-        if let Err(error) = crate::infer::check_type(ty) {
-            return Err(Box::new(Diagnostic::error(error.code, error.message, at)));
-        }
-        let payload = &text[1..text.len() - 1];
-        let data = dense::read(payload, ty).map_err(|error| {
-            let start = at.start as usize + 1 + error.at;
-            Box::new(
-                Diagnostic::error(Code::Dense, error.message, Span::new(start, start + 1))
-                    .label("here"),
-            )
-        })?;
-        Ok(Some(data))
-    }
-}
-
-/// A number of the grammar, within what the position holds.
-fn number<T: std::str::FromStr>(pair: &P<'_>, base: usize) -> Read<T> {
-    pair.as_str().parse().map_err(|_| {
-        Box::new(Diagnostic::error(
-            Code::Number,
-            format!("`{}` is out of range", pair.as_str()),
-            span(pair, base),
-        ))
-    })
-}
-
-fn literal(pair: &P<'_>, base: usize) -> Read<Literal> {
-    dense::literal(pair.as_str())
-        .map_err(|message| Box::new(Diagnostic::error(Code::Number, message, span(pair, base))))
-}
-
-/// `random = uniform(a, b)` or `random = int(a, b)`
-fn arg_attr(pair: P<'_>, base: usize) -> Read<RandomRange> {
-    let whole = span(&pair, base);
-    let mut names: SmallVec<[(&str, Span); 2]> = SmallVec::new();
-    let mut numbers: SmallVec<[(Literal, Span); 2]> = SmallVec::new();
-    for part in pair.into_inner() {
-        let at = span(&part, base);
-        match part.as_rule() {
-            Rule::name => names.push((part.as_str(), at)),
-            _ => numbers.push((literal(&part, base)?, at)),
-        }
-    }
-    let (&[(attr, attr_at), (kind, kind_at)], &[low, high]) =
-        (names.as_slice(), numbers.as_slice())
-    else {
-        return Err(Box::new(Diagnostic::error(Code::ArgAttribute, "malformed attribute", whole)));
-    };
-    if attr != "random" {
-        return Err(Box::new(unknown("argument attribute", attr, attr_at, ["random"].into_iter())));
-    }
-    match kind {
-        "uniform" => {
-            let real = |(literal, at): (Literal, Span)| match literal {
-                Literal::Int(value) => Ok(value as f64),
-                Literal::Float(value) => Ok(value),
-                _ => Err(Box::new(Diagnostic::error(
-                    Code::ArgAttribute,
-                    "`uniform` takes two numbers",
-                    at,
-                ))),
-            };
-            Ok(RandomRange::Uniform(real(low)?, real(high)?))
-        }
-        "int" => {
-            let integer = |(literal, at): (Literal, Span)| {
-                match literal {
-                    Literal::Int(value) => i64::try_from(value).ok(),
-                    _ => None,
-                }
-                .ok_or_else(|| {
-                    Box::new(Diagnostic::error(Code::ArgAttribute, "`int` takes two integers", at))
-                })
-            };
-            Ok(RandomRange::Int(integer(low)?, integer(high)?))
-        }
-        _ => Err(Box::new(unknown("distribution", kind, kind_at, ["uniform", "int"].into_iter()))),
-    }
-}
-
 /// The text between the parentheses of `loc(…)`.
 pub fn loc(pair: &P<'_>) -> Box<str> {
     let text = pair.as_str().strip_prefix("loc").unwrap_or("").trim();
     let body = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     body.trim().into()
-}
-
-/// The place of a pair of a piece that starts at byte `base`.
-fn span(pair: &P<'_>, base: usize) -> Span {
-    let range = pair.as_span();
-    Span::new(base + range.start(), base + range.end())
 }

@@ -1,0 +1,42 @@
+//! The `tile` and `tpb` dialects: buffers, and the instructions and transfers that
+//! write into them.
+//!
+//! A value of these dialects is a buffer. Instructions have no results; they read
+//! and write the tiles among their operands. In the `tile` dialect an address
+//! field holds a distance from the tile that the field refers to; in `tpb` it
+//! holds the whole address, and there are no operands.
+
+use partita_isa::{Engine, Instruction};
+use smallvec::SmallVec;
+
+/// A machine operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MachineOp {
+    /// Makes a buffer; one result of a tile type. `tpb` states its byte address.
+    Alloc { address: Option<u64> },
+    /// One instruction word.
+    Inst(Box<InstOp>),
+}
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstOp {
+    /// The queue it goes to, once one is chosen.
+    pub engine: Option<Engine>,
+    pub inst: Instruction,
+    /// The address field that each operand of the operation is the base of, in
+    /// the order of `Op::operands`: names of ISA 7, such as `src0_mem_pattern`.
+    pub fields: SmallVec<[&'static str; 3]>,
+}
+
+impl MachineOp {
+    /// The kind of operation, as text begins it.
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            MachineOp::Alloc { address: None } => "tile.alloc",
+            MachineOp::Alloc { address: Some(_) } => "tpb.alloc",
+            MachineOp::Inst(inst) if inst.fields.is_empty() => "tpb.inst",
+            MachineOp::Inst(_) => "tile.inst",
+        }
+    }
+}

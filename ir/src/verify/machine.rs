@@ -1,0 +1,57 @@
+//! Operations of the `tile` and `tpb` dialects.
+
+use super::FuncVerifier;
+use crate::diag::{Code, Diagnostic, Span};
+use crate::entity::OpId;
+use crate::module::{Op, OpSpans};
+use crate::ops::MachineOp;
+use crate::types::Type;
+
+impl FuncVerifier<'_> {
+    pub(super) fn machine_op(&mut self, id: OpId, op: &Op, kind: &MachineOp) {
+        let none = OpSpans::default();
+        let spans = self.func.spans.op(id).unwrap_or(&none);
+        match kind {
+            MachineOp::Alloc { .. } => self.alloc(id, op, spans.ty),
+            MachineOp::Inst(inst) => {
+                if inst.fields.len() != op.operands.len() || !op.results.is_empty() {
+                    let message = "an instruction has no results, and one field for each tile";
+                    let error = Diagnostic::error(Code::TileRef, message, spans.whole);
+                    self.report(error, Some(id));
+                }
+                self.tiles(id, op);
+            }
+        }
+    }
+
+    fn alloc(&mut self, id: OpId, op: &Op, span: Span) {
+        let Some(result) = op.result().and_then(|result| self.func.values.get(result)) else {
+            let error =
+                Diagnostic::error(Code::OperandCount, "an allocation has exactly one result", span);
+            return self.report(error, Some(id));
+        };
+        match &result.ty {
+            Type::Tile(_) => self.limits(&result.ty, span, Some(id)),
+            Type::Tensor(_) => {
+                let message = format!("an allocation makes a tile, not a `{}`", result.ty);
+                self.report(Diagnostic::error(Code::ValueKind, message, span), Some(id));
+            }
+        }
+    }
+
+    /// Every operand names a tile.
+    fn tiles(&mut self, id: OpId, op: &Op) {
+        for (index, operand) in op.operands.iter().enumerate() {
+            let ty = operand
+                .value()
+                .and_then(|value| self.func.values.get(value))
+                .map(|value| &value.ty);
+            if !matches!(ty, Some(Type::Tile(_))) {
+                let span = self.operand_span(id, index);
+                let error =
+                    Diagnostic::error(Code::ValueKind, "an instruction works on tiles", span);
+                self.report(error, Some(id));
+            }
+        }
+    }
+}
