@@ -262,3 +262,57 @@ impl TensorData {
         Ok(cast)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_checked() {
+        let ty = TensorType::new([2, 3], ElemType::F16);
+        assert!(TensorData::new(ty.clone(), vec![0; 12]).is_ok());
+        assert!(matches!(
+            TensorData::new(ty.clone(), vec![0; 6]),
+            Err(DataError::WrongSize { want: 12, got: 6, .. })
+        ));
+        assert!(matches!(
+            TensorData::from_f32(ty, &[1.0]),
+            Err(DataError::WrongCount { want: 6, got: 1, .. })
+        ));
+        let huge = TensorType::new([1 << 40, 1 << 40], ElemType::F32);
+        assert!(matches!(TensorData::zeros(huge), Err(DataError::TooLarge(_))));
+        let empty = TensorData::zeros(TensorType::new([0, 1 << 50], ElemType::I64));
+        assert_eq!(empty.map(|data| data.len()), Ok(0));
+    }
+
+    #[test]
+    fn elements_are_little_endian() {
+        let ty = TensorType::new([2], ElemType::I16);
+        let mut data = TensorData::from_ints(ty, &[1, -2]).unwrap();
+        assert_eq!(data.bytes(), [1, 0, 0xFE, 0xFF]);
+        assert_eq!((data.bits(1), data.int(1), data.f32(1)), (Some(0xFFFE), Some(-2), Some(-2.0)));
+        data.set_int(0, 1 << 20);
+        data.set_bits(7, 1);
+        assert_eq!(data.to_ints(), [32767, -2]);
+        assert_eq!(data.bits(2), None);
+    }
+
+    #[test]
+    fn truth_values_are_0_or_1() {
+        let ty = TensorType::new([3], ElemType::I1);
+        assert_eq!(TensorData::new(ty.clone(), vec![0, 7, 1]).unwrap().bytes(), [0, 1, 1]);
+        assert_eq!(TensorData::from_bits(ty.clone(), &[2, 0, 1]).unwrap().bytes(), [1, 0, 1]);
+        let splat = TensorData::splat(ty, 9).unwrap();
+        assert_eq!((splat.bytes(), splat.splat_bits()), (&[1, 1, 1][..], Some(1)));
+    }
+
+    #[test]
+    fn splats_are_recognised() {
+        let ty = TensorType::new([2, 2], ElemType::F32);
+        let splat = TensorData::splat(ty.clone(), 0x3FC0_0000).unwrap();
+        assert_eq!(splat.to_f32(), [1.5; 4]);
+        assert_eq!(splat.splat_bits(), Some(0x3FC0_0000));
+        assert_eq!(TensorData::from_f32(ty, &[0.0, 0.0, 0.0, -0.0]).unwrap().splat_bits(), None);
+        assert_eq!(splat.reshaped(&[5]), None);
+    }
+}

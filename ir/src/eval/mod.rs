@@ -41,13 +41,19 @@ use elementwise::Conversion;
 use lanes::Narrow;
 
 /// How to evaluate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvalOptions {
     /// What 8-bit floats mean on the target.
     pub fp8: Fp8Options,
     /// The most bytes that tensors made by the evaluation may take at a time; no
-    /// limit when absent.
+    /// limit when absent. 8 GiB by default.
     pub memory_limit: Option<u64>,
+}
+
+impl Default for EvalOptions {
+    fn default() -> Self {
+        Self { fp8: Fp8Options::default(), memory_limit: Some(8 << 30) }
+    }
 }
 
 /// Why there is no result.

@@ -125,9 +125,6 @@ impl<T: Lane + std::ops::Mul<Output = T>> Binary<T> for Fold<'_, T> {
             }
             ready = later;
             left -= run.len;
-            if ready.is_empty() {
-                ready = &[];
-            }
         }
     }
 }
@@ -175,6 +172,7 @@ pub fn fold(
         let mut acc = fold_f32(folding, operand, plans, fp8).ok_or_else(unsupported)?;
         if negate {
             acc.iter_mut().for_each(|x| *x = -*x);
+            float_ops::canonical_nans(&mut acc);
         }
         f32::store(&acc, result.dtype, fp8, Narrow::Saturate, out.bytes_mut());
     } else {
@@ -291,6 +289,14 @@ pub fn cross_lane(
         CrossLaneOp::BitwiseXor => ElementwiseOp::BitwiseXor,
     };
     let scale = (op == CrossLaneOp::Average).then(|| scale.unwrap_or(1.0));
+    if shape.contains(&0) && axis == CrossLaneAxis::All {
+        // No accumulators for what is not there.
+        let every: Vec<usize> = (0..shape.len()).collect();
+        return Some((
+            Folding { op: combine, scale, negate: false },
+            vec![Plan::new(shape, &every)?],
+        ));
+    }
     let partitions = Plan::new(shape, if shape.is_empty() { &[] } else { &[0] })?;
     let mut plans = vec![partitions];
     if axis == CrossLaneAxis::All {
@@ -337,6 +343,9 @@ fn arg_fold<T: Lane>(
     let outer = count(shape.get(..dim)?)?;
     let inner = count(shape.get(dim + 1..)?)?;
     let mut indices = vec![0i128; outer.checked_mul(inner)?];
+    if operand.is_empty() {
+        return Some(indices);
+    }
     let mut best = vec![T::default(); inner];
     let dense = View::dense(operand.len());
     let mut reader = Reader::new(operand.bytes(), operand.dtype(), fp8, &dense);

@@ -62,6 +62,10 @@ pub fn round_float(x: f32, bound: f64, dtype: ElemType, fp8: Fp8Options) -> f64 
     if bound == 0.0 || !bound.is_finite() {
         return bound;
     }
+    // Nothing is rounded, and the ends stay in range.
+    if dtype == ElemType::F32 && f64::from(x).abs() + bound <= f64::from(f32::MAX) {
+        return bound;
+    }
     let encode = |x: f32| convert::encode_f32(x, dtype, fp8);
     let (low, high) = outward(x, bound);
     let center = encode(x);

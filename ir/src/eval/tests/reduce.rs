@@ -67,6 +67,12 @@ fn empty_gives_the_identity() {
     }
     assert_ints(&reduce(ReduceOp::BitwiseAnd, &[0], &i, ty(&[], ElemType::I8)), &[-1]);
     assert_ints(&reduce(ReduceOp::Argmax, &[1], &x, ty(&[2], ElemType::Ui32)), &[0, 0]);
+    // What is empty costs nothing, however long its other dimensions are.
+    let long = floats(&[0, 3, 1 << 50], ElemType::F32, &[]);
+    assert!(reduce(ReduceOp::Argmax, &[1], &long, ty(&[0, 1 << 50], ElemType::Ui32)).is_empty());
+    let op =
+        TensorOp::PartitionReduce { op: CrossLaneOp::Max, axis: CrossLaneAxis::All, scale: None };
+    assert_floats(&run(op, &[&long], ty(&[], ElemType::F32)), &[-INF]);
 }
 
 #[test]
