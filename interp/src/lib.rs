@@ -1,1 +1,22 @@
+//! What words do: a machine that executes instruction words and DMA descriptors bit for bit as the ISA reference
+//! says, with a structure that is fast.
+//!
+//! * [`machine`], [`memory`]: the state.
+//! * [`plan`]: a word decoded once, its patterns normalised to few loops, its loops chosen per operation and domain.
+//! * [`rows`]: what a channel does to its row, block by block.
+//! * [`numeric`]: formats, conversions and operations.
+//! * [`walk`]: access patterns.
 
+pub mod error;
+pub mod events;
+pub mod machine;
+pub mod memory;
+pub mod numeric;
+pub mod plan;
+pub mod rows;
+mod run;
+pub mod walk;
+
+pub use error::Fault;
+pub use machine::{Limits, Machine, MemoryError};
+pub use memory::{Place, Space};

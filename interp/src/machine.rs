@@ -1,0 +1,141 @@
+//! The state of one NeuronCore as far as this subset sees it.
+
+use partita_isa::Target;
+
+use crate::memory::{Memory, PARTITIONS, Place};
+
+/// Number of registers (ISA 3.2), semaphores and events (ISA 2.4).
+pub const REGISTERS: usize = 64;
+pub const SEMAPHORES: usize = 256;
+pub const EVENTS: usize = 256;
+
+/// Limits and switches of a run. None of them changes a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest HBM arena that is allocated, in bytes.
+    pub hbm_bytes: u64,
+    /// The most elements per channel that one word may visit; patterns with step 0 can ask for 2^64.
+    pub elements: usize,
+    /// Whether the channels of a large word are spread over threads.
+    pub parallel: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { hbm_bytes: 1 << 34, elements: 1 << 26, parallel: true }
+    }
+}
+
+/// Memories, registers and counters; everything starts at zero, the lane table as the identity.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub target: Target,
+    pub limits: Limits,
+    pub(crate) memory: Memory,
+    pub(crate) hbm: Vec<u8>,
+    /// The register file, preset by the host (OQ-10).
+    pub registers: [u32; REGISTERS],
+    /// The DVE accumulators, one per destination partition (ISA 8.4, OQ-28).
+    pub accumulators: [f32; PARTITIONS],
+    /// The lane table of 0x69 (ISA 9.10).
+    pub lane_table: [u8; 32],
+    pub semaphores: [u32; SEMAPHORES],
+    pub events: [bool; EVENTS],
+    /// Elements on their way between channels; kept between words.
+    pub(crate) staged: Vec<u8>,
+}
+
+/// A memory request of the host that the machine cannot serve.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    #[error("{bytes} bytes of HBM are asked for, {limit} are allowed")]
+    HbmTooLarge { bytes: u64, limit: u64 },
+    #[error("HBM bytes {address}..{address}+{len} lie outside the arena of {size} bytes")]
+    OutsideHbm { address: u64, len: u64, size: u64 },
+    #[error("byte {offset}..{offset}+{len} of partition {partition} does not exist")]
+    OutsidePartition { partition: usize, offset: usize, len: usize },
+}
+
+impl Machine {
+    /// A machine with an HBM arena of the given size.
+    ///
+    /// # Errors
+    /// When the arena is larger than the limit.
+    pub fn new(target: Target, hbm_bytes: u64, limits: Limits) -> Result<Self, MemoryError> {
+        let too_large = MemoryError::HbmTooLarge { bytes: hbm_bytes, limit: limits.hbm_bytes };
+        let size = match usize::try_from(hbm_bytes) {
+            Ok(size) if hbm_bytes <= limits.hbm_bytes => size,
+            _ => return Err(too_large),
+        };
+        let mut lane_table = [0; 32];
+        for (entry, lane) in lane_table.iter_mut().zip(0..) {
+            *entry = lane;
+        }
+        Ok(Self {
+            target,
+            limits,
+            memory: Memory::new(target.generation),
+            hbm: vec![0; size],
+            registers: [0; REGISTERS],
+            accumulators: [0.0; PARTITIONS],
+            lane_table,
+            semaphores: [0; SEMAPHORES],
+            events: [false; EVENTS],
+            staged: Vec::new(),
+        })
+    }
+
+    /// Bytes of one partition.
+    ///
+    /// # Errors
+    /// When they do not exist.
+    pub fn row(&self, place: Place, offset: usize, len: usize) -> Result<&[u8], MemoryError> {
+        self.memory
+            .rows(place, 1)
+            .and_then(|row| row.get(offset..)?.get(..len))
+            .ok_or(MemoryError::OutsidePartition { partition: place.partition, offset, len })
+    }
+
+    /// The same for writing.
+    ///
+    /// # Errors
+    /// When they do not exist.
+    pub fn row_mut(
+        &mut self,
+        place: Place,
+        offset: usize,
+        len: usize,
+    ) -> Result<&mut [u8], MemoryError> {
+        self.memory
+            .row_mut(place)
+            .and_then(|row| row.get_mut(offset..)?.get_mut(..len))
+            .ok_or(MemoryError::OutsidePartition { partition: place.partition, offset, len })
+    }
+
+    /// Bytes of the HBM arena.
+    ///
+    /// # Errors
+    /// When they lie outside it.
+    pub fn hbm(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
+        range(address, len).and_then(|range| self.hbm.get(range)).ok_or(self.outside(address, len))
+    }
+
+    /// The same for writing.
+    ///
+    /// # Errors
+    /// When they lie outside the arena.
+    pub fn hbm_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], MemoryError> {
+        let error = self.outside(address, len);
+        range(address, len).and_then(|range| self.hbm.get_mut(range)).ok_or(error)
+    }
+
+    fn outside(&self, address: u64, len: u64) -> MemoryError {
+        MemoryError::OutsideHbm { address, len, size: self.hbm.len() as u64 }
+    }
+}
+
+fn range(address: u64, len: u64) -> Option<std::ops::Range<usize>> {
+    let start = usize::try_from(address).ok()?;
+    let end = start.checked_add(usize::try_from(len).ok()?)?;
+    Some(start..end)
+}

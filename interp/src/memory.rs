@@ -1,0 +1,186 @@
+//! The two partitioned memories, and how the rows of one instruction's operands are taken apart (ISA 3.1).
+
+use partita_isa::Generation;
+
+/// Partitions of each memory.
+pub const PARTITIONS: usize = 128;
+
+/// An on-chip memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    Sbuf,
+    Psum,
+}
+
+/// The partition where an operand's rows begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub space: Space,
+    pub partition: usize,
+}
+
+/// One memory: the active bytes of its partitions, one after the other. A fresh bank is zero and costs no
+/// memory until it is touched.
+#[derive(Clone, Debug)]
+struct Bank {
+    bytes: Vec<u8>,
+    row: usize,
+}
+
+impl Bank {
+    fn new(row: u64) -> Self {
+        let row = row as usize;
+        Self { bytes: vec![0; row * PARTITIONS], row }
+    }
+
+    fn rows(&self, partition: usize, count: usize) -> Option<&[u8]> {
+        self.bytes.get(partition * self.row..)?.get(..count * self.row)
+    }
+}
+
+/// SBUF and PSUM.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    sbuf: Bank,
+    psum: Bank,
+}
+
+/// Rows that an operand is read from, seen from the destination.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// The destination's own rows.
+    Own,
+    /// Other rows, `row` bytes each.
+    Other { bytes: &'a [u8], row: usize },
+}
+
+impl<'a> Rows<'a> {
+    /// The row of one channel; `None` for the destination's own.
+    pub fn channel(self, channel: usize) -> Option<&'a [u8]> {
+        match self {
+            Self::Own => None,
+            Self::Other { bytes, row } => bytes.get(channel * row..(channel + 1) * row),
+        }
+    }
+}
+
+/// The operands of an instruction as rows that can be read and written at once.
+#[derive(Debug)]
+pub struct Split<'a, const N: usize> {
+    /// The destination's rows, `row` bytes each.
+    pub dst: &'a mut [u8],
+    pub row: usize,
+    pub sources: [Rows<'a>; N],
+}
+
+impl Memory {
+    pub fn new(generation: Generation) -> Self {
+        Self {
+            sbuf: Bank::new(generation.sbuf_active()),
+            psum: Bank::new(generation.psum_active()),
+        }
+    }
+
+    fn bank(&self, space: Space) -> &Bank {
+        match space {
+            Space::Sbuf => &self.sbuf,
+            Space::Psum => &self.psum,
+        }
+    }
+
+    /// Active bytes of a partition.
+    pub fn row_bytes(&self, space: Space) -> usize {
+        self.bank(space).row
+    }
+
+    /// `count` rows from a place; `None` past the last partition.
+    pub fn rows(&self, place: Place, count: usize) -> Option<&[u8]> {
+        self.bank(place.space).rows(place.partition, count)
+    }
+
+    /// One row for writing; `None` past the last partition.
+    pub fn row_mut(&mut self, place: Place) -> Option<&mut [u8]> {
+        let bank = match place.space {
+            Space::Sbuf => &mut self.sbuf,
+            Space::Psum => &mut self.psum,
+        };
+        bank.bytes.get_mut(place.partition * bank.row..(place.partition + 1) * bank.row)
+    }
+
+    /// Takes the rows of `count` channels apart: the destination's for writing, the sources' for reading.
+    /// `None` when rows do not exist or a source shares some but not all rows with the destination, which the
+    /// placement rule CH-3 excludes.
+    pub fn split<const N: usize>(
+        &mut self,
+        count: usize,
+        dst: Place,
+        sources: [Option<Place>; N],
+    ) -> Option<Split<'_, N>> {
+        let (own, other) = match dst.space {
+            Space::Sbuf => (&mut self.sbuf, &self.psum),
+            Space::Psum => (&mut self.psum, &self.sbuf),
+        };
+        let row = own.row;
+        let last = dst.partition.checked_add(count)?;
+        let (before, rest) = own.bytes.split_at_mut_checked(dst.partition * row)?;
+        let (dst_rows, after) = rest.split_at_mut_checked(count * row)?;
+        let (before, after): (&[u8], &[u8]) = (before, after);
+        let mut rows = [Rows::Own; N];
+        for (rows, place) in rows.iter_mut().zip(sources) {
+            let Some(place) = place else { continue };
+            *rows = if place.space != dst.space {
+                Rows::Other { bytes: other.rows(place.partition, count)?, row: other.row }
+            } else if place.partition == dst.partition {
+                Rows::Own
+            } else {
+                let bytes = match place.partition.checked_sub(last) {
+                    Some(distance) => after.get(distance * row..)?,
+                    None => before.get(place.partition * row..)?,
+                };
+                Rows::Other { bytes: bytes.get(..count * row)?, row }
+            };
+        }
+        Some(Split { dst: dst_rows, row, sources: rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sbuf(partition: usize) -> Place {
+        Place { space: Space::Sbuf, partition }
+    }
+
+    #[test]
+    fn split_finds_each_row() {
+        let mut memory = Memory::new(Generation::Cayman);
+        for p in 0..PARTITIONS {
+            memory.row_mut(sbuf(p)).unwrap()[0] = p as u8;
+            let psum = Place { space: Space::Psum, partition: p };
+            memory.row_mut(psum).unwrap()[0] = 128 + p as u8;
+        }
+        let psum = Place { space: Space::Psum, partition: 0 };
+        let places = [sbuf(0), sbuf(32), sbuf(64), psum].map(Some);
+        let split = memory.split(32, sbuf(32), places).unwrap();
+        assert_eq!(split.dst[0], 32);
+        let first = split.sources.map(|rows| rows.channel(3).map(|row| row[0]));
+        assert_eq!(first, [Some(3), None, Some(67), Some(131)]);
+    }
+
+    #[test]
+    fn rows_shared_in_part_are_refused() {
+        let mut memory = Memory::new(Generation::Cayman);
+        assert!(memory.split(64, sbuf(64), [Some(sbuf(32))]).is_none());
+        assert!(memory.split(64, sbuf(32), [Some(sbuf(64))]).is_none());
+        assert!(memory.split(64, sbuf(96), [Some(sbuf(0))]).is_none());
+        assert!(memory.split(64, sbuf(64), [Some(sbuf(0))]).is_some());
+    }
+
+    #[test]
+    fn a_generation_without_psum_has_empty_rows() {
+        let mut memory = Memory::new(Generation::Maverick);
+        assert_eq!(memory.row_bytes(Space::Psum), 0);
+        assert_eq!(memory.row_mut(sbuf(127)).unwrap().len(), 524_288);
+    }
+}

@@ -1,0 +1,142 @@
+//! The fp32 domain: one operation, one rounding (ISA 6.1, 10.4; rules N-3, N-6, N-7).
+
+use super::minifloat::F32_NAN;
+
+/// Truth of an operand: anything but ±0, NaN included.
+#[inline(always)]
+fn truth(a: f32) -> bool {
+    a != 0.0
+}
+
+/// 1 or 0.
+#[inline(always)]
+pub fn flag(condition: bool) -> f32 {
+    f32::from_bits(if condition { 0x3F80_0000 } else { 0 })
+}
+
+/// The larger value; NaN is suppressed, +0 is greater than −0, two NaNs give the canonical one.
+#[inline(always)]
+pub fn max(a: f32, b: f32) -> f32 {
+    // Equal values differ in bits only when they are zeros, where the conjunction is +0.
+    let equal = f32::from_bits(a.to_bits() & b.to_bits());
+    let larger = if a > b {
+        a
+    } else if a < b {
+        b
+    } else {
+        equal
+    };
+    suppress_nan(a, b, larger)
+}
+
+/// The smaller value; NaN is suppressed, −0 is less than +0, two NaNs give the canonical one.
+#[inline(always)]
+pub fn min(a: f32, b: f32) -> f32 {
+    let equal = f32::from_bits(a.to_bits() | b.to_bits());
+    let smaller = if a < b {
+        a
+    } else if a > b {
+        b
+    } else {
+        equal
+    };
+    suppress_nan(a, b, smaller)
+}
+
+#[inline(always)]
+fn suppress_nan(a: f32, b: f32, ordered: f32) -> f32 {
+    let without_b = if b.is_nan() { f32::from_bits(F32_NAN) } else { b };
+    let value = if b.is_nan() { a } else { ordered };
+    if a.is_nan() { without_b } else { value }
+}
+
+/// Lanes folded side by side by the short ways below.
+const SIDE_BY_SIDE: usize = 32;
+
+/// The maximum by plain comparisons, which drop a NaN but tell neither −0 from +0 nor "all NaN" from −Inf: `None`
+/// where that matters.
+#[inline(always)]
+pub fn fold_max(cells: &[[u8; 4]]) -> Option<f32> {
+    fold(cells, f32::NEG_INFINITY, |best, x| if x > best { x } else { best })
+}
+
+/// See [`fold_max`].
+#[inline(always)]
+pub fn fold_min(cells: &[[u8; 4]]) -> Option<f32> {
+    fold(cells, f32::INFINITY, |best, x| if x < best { x } else { best })
+}
+
+#[inline(always)]
+fn fold(cells: &[[u8; 4]], worst: f32, better: impl Fn(f32, f32) -> f32) -> Option<f32> {
+    let mut lanes = [worst; SIDE_BY_SIDE];
+    let (chunks, tail) = cells.as_chunks::<SIDE_BY_SIDE>();
+    for chunk in chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane = better(*lane, f32::from_le_bytes(x));
+        }
+    }
+    let tail = tail.iter().map(|&x| f32::from_le_bytes(x));
+    let best = lanes.into_iter().chain(tail).fold(worst, &better);
+    (best != worst && best != 0.0).then_some(best)
+}
+
+/// `sign(a) · max(|a|, |b|)`, literally as defined; a zero or NaN `a` follows from the multiplication rules of
+/// copying its sign bit onto the magnitude.
+#[inline(always)]
+pub fn symmetric_clamp(a: f32, b: f32) -> f32 {
+    max(a.abs(), b.abs()).copysign(a)
+}
+
+/// `a > 0 ? a : +0`, NaN stays NaN.
+#[inline(always)]
+pub fn relu(a: f32) -> f32 {
+    let positive = if a > 0.0 { a } else { 0.0 };
+    if a.is_nan() { a } else { positive }
+}
+
+/// Logical operations on the truth of the operands.
+#[inline(always)]
+pub fn logical_and(a: f32, b: f32) -> f32 {
+    flag(truth(a) & truth(b))
+}
+
+/// See [`logical_and`].
+#[inline(always)]
+pub fn logical_or(a: f32, b: f32) -> f32 {
+    flag(truth(a) | truth(b))
+}
+
+/// See [`logical_and`].
+#[inline(always)]
+pub fn logical_xor(a: f32, b: f32) -> f32 {
+    flag(truth(a) ^ truth(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn max_and_min_suppress_nan_and_order_zeros() {
+        let other_nan = f32::from_bits(0xFFC1_2345);
+        assert_eq!(max(f32::NAN, 1.0), 1.0);
+        assert_eq!(max(1.0, other_nan), 1.0);
+        assert_eq!(min(f32::NAN, -1.0), -1.0);
+        assert_eq!(max(other_nan, other_nan).to_bits(), F32_NAN);
+        assert_eq!(min(other_nan, f32::NAN).to_bits(), F32_NAN);
+        assert_eq!(max(-0.0, 0.0).to_bits(), 0);
+        assert_eq!(max(0.0, -0.0).to_bits(), 0);
+        assert_eq!(min(0.0, -0.0).to_bits(), 0x8000_0000);
+        assert_eq!(min(-0.0, 0.0).to_bits(), 0x8000_0000);
+        assert_eq!(max(f32::NEG_INFINITY, -3.0), -3.0);
+    }
+
+    #[test]
+    fn relu_and_truth() {
+        assert_eq!(relu(-0.0).to_bits(), 0);
+        assert!(relu(f32::NAN).is_nan());
+        assert_eq!(logical_and(f32::NAN, 2.0), 1.0);
+        assert_eq!(logical_or(0.0, -0.0), 0.0);
+        assert_eq!(logical_xor(3.0, 5.0), 0.0);
+    }
+}

@@ -1,0 +1,331 @@
+//! Plans from decoded words: the tensor-tensor family, moves and cross-lane folds.
+
+use partita_isa::{
+    AluOp, Body as Fields, CrossLaneReduce, Domain, Dtype, Engine, ExtendedTensorTensor,
+    Instruction, Opcode, ReduceAxis, ReduceOp, TensorReduce, TensorTensor,
+};
+
+use crate::error::Fault;
+use crate::machine::Machine;
+use crate::numeric::convert::{Store, from_float, from_integer, to_float, to_integer};
+use crate::numeric::kernels::{self, Kernels};
+use crate::rows::elementwise::{Body, Elementwise};
+use crate::rows::exchange::CrossLane;
+use crate::rows::predicated::Predicated;
+use crate::rows::stream::{Destination, Source};
+use crate::walk::Walk;
+
+use super::{Immediate, Lanes, Operand, Plan, Resolver, RowPlan, Staging, Work};
+
+/// A legal instruction on its way to a plan.
+pub(super) struct Builder<'a> {
+    pub opcode: Opcode,
+    pub engine: Engine,
+    pub target: partita_isa::Target,
+    pub resolver: Resolver<'a>,
+}
+
+impl Plan {
+    /// Resolves a legal instruction against the machine's registers.
+    ///
+    /// # Errors
+    /// What the validator leaves to run time: addresses from registers (ISA 3.3), and what is validated but not
+    /// executed.
+    pub fn new(machine: &Machine, engine: Engine, word: &Instruction) -> Result<Self, Fault> {
+        let opcode = word.opcode().ok_or(Fault::Unsupported("opcode"))?;
+        use Opcode::*;
+        let reaches_psum = engine != Engine::Pool
+            || matches!(
+                opcode,
+                TensorTensorAddBf16 | TensorTensorMultBf16 | TensorTensorSubtractBf16
+            );
+        let cross_lane = matches!(opcode, CrossLaneReduceArith | CrossLaneReduceBitvec);
+        let builder = Builder {
+            opcode,
+            engine,
+            target: machine.target,
+            resolver: Resolver::new(machine, !reaches_psum || cross_lane),
+        };
+        match &word.body {
+            Fields::TensorTensor(_) if opcode == BatchNormBackProp => {
+                Err(Fault::NotExecuted(opcode))
+            }
+            Fields::TensorTensor(body) if matches!(opcode, CopyPredicated | CastPredicated) => {
+                builder.predicated(body)
+            }
+            Fields::TensorTensor(body) => builder.tensor_tensor(body),
+            Fields::ExtendedTensorTensor(body) => builder.extended(body),
+            Fields::TensorReduce(body) => match opcode {
+                Copy | Cast | Reciprocal => builder.copy(body),
+                StreamShuffle | StreamTranspose => builder.stream(body),
+                TensorCumulativeArithOp | TensorCumulativeBitvecOp => builder.scan(body),
+                _ => builder.reduce(body),
+            },
+            Fields::CrossLaneReduce(body) => builder.cross_lane(body),
+            Fields::TensorScalar(body) => match opcode {
+                Exponential => builder.exponential(body),
+                TensorScalarCacheReduce | TensorScalarCacheCumulative => builder.cache(body),
+                _ => builder.tensor_scalar(body),
+            },
+            Fields::ScalarTensorTensor(body) => builder.scalar_tensor_tensor(body),
+            Fields::TensorScalarSelect(body) => builder.select(body),
+            Fields::LoadMaskSelect(body) => Ok(Plan::LoadTable(body.immediate)),
+            Fields::Unknown(_) => Err(Fault::Unsupported("opcode")),
+        }
+    }
+}
+
+/// The two data types of a DTYPE_PAIR: the low nibble is source 0.
+pub(super) fn dtype_pair(pair: u8) -> Result<[Dtype; 2], Fault> {
+    Ok([dtype(pair & 15)?, dtype(pair >> 4)?])
+}
+
+pub(super) fn dtype(code: u8) -> Result<Dtype, Fault> {
+    Dtype::from_code(code).ok_or(Fault::Unsupported("data type"))
+}
+
+pub(super) fn alu(code: u8) -> Result<AluOp, Fault> {
+    AluOp::from_code(code).ok_or(Fault::Unsupported("operation"))
+}
+
+/// Bytes of a lane.
+pub(super) fn lane(domain: Domain, dtype: Dtype) -> usize {
+    match domain {
+        Domain::Moved | Domain::Bits => dtype.size(),
+        Domain::Fp32 => 4,
+        Domain::Integer { bits, .. } => usize::from(bits) / 8,
+    }
+}
+
+impl Builder<'_> {
+    pub fn domain(&self, ops: &[AluOp], inputs: &[Dtype], output: Dtype) -> Domain {
+        Domain::of(self.opcode, self.engine, ops, inputs, output)
+    }
+
+    /// An operand as a stream of lanes.
+    pub fn stream_of(&self, domain: Domain, operand: &Operand, dtype: Dtype) -> Source {
+        let load = match domain {
+            Domain::Moved | Domain::Bits => None,
+            Domain::Fp32 => to_float(dtype, self.target),
+            Domain::Integer { .. } => to_integer(dtype),
+        };
+        Source { walk: operand.walk, width: operand.width, load, lane: lane(domain, dtype) }
+    }
+
+    /// How lanes become elements of the output.
+    pub fn store_to(&self, domain: Domain, dtype: Dtype) -> Store {
+        match domain {
+            Domain::Moved | Domain::Bits | Domain::Integer { bits: 64, .. } => Store::Same,
+            Domain::Fp32 => from_float(dtype, self.target).into(),
+            Domain::Integer { signed, .. } => from_integer(signed, dtype, self.target),
+        }
+    }
+
+    /// The loops of an operation.
+    pub fn kernels(
+        &self,
+        domain: Domain,
+        op: AluOp,
+        dtype: Dtype,
+    ) -> Result<&'static Kernels, Fault> {
+        match domain {
+            Domain::Moved | Domain::Bits => kernels::bits(op, dtype.size()),
+            Domain::Fp32 => kernels::float(op),
+            Domain::Integer { signed, bits } => kernels::integer(op, signed, usize::from(bits) / 8),
+        }
+        .ok_or(Fault::Unsupported("operation"))
+    }
+
+    fn tensor_tensor(&self, body: &TensorTensor) -> Result<Plan, Fault> {
+        let channels = usize::from(body.num_active_channels);
+        let dtypes @ [dtype0, dtype1] = dtype_pair(body.in0_in1_dtype)?;
+        let out = dtype(body.out_dtype)?;
+        let operands = [
+            self.resolver.source(&body.src0_mem_pattern, dtype0, channels)?,
+            self.resolver.source(&body.src1_mem_pattern, dtype1, channels)?,
+            self.resolver.destination(&body.dst_mem_pattern, out, channels)?,
+        ];
+        self.binary(alu(body.op)?, dtypes, out, operands, channels)
+    }
+
+    /// 0xf0 with sub-opcode 2: 16 channels a port, and 0 ports stand for all 8 (ISA 7.2).
+    fn extended(&self, body: &ExtendedTensorTensor) -> Result<Plan, Fault> {
+        let channels = match body.completion_info >> 3 & 7 {
+            0 => 128,
+            ports => 16 * usize::from(ports),
+        };
+        let dtypes @ [dtype0, dtype1] = dtype_pair(body.in0_in1_dtype)?;
+        let out = dtype(body.out_dtype)?;
+        let operands = [
+            self.resolver.source(&body.src0_mem_pattern, dtype0, channels)?,
+            self.resolver.source(&body.src1_mem_pattern, dtype1, channels)?,
+            self.resolver.destination(&body.dst_mem_pattern, out, channels)?,
+        ];
+        self.binary(alu(body.op)?, dtypes, out, operands, channels)
+    }
+
+    fn binary(
+        &self,
+        op: AluOp,
+        dtypes: [Dtype; 2],
+        out: Dtype,
+        [src0, src1, dst]: [Operand; 3],
+        channels: usize,
+    ) -> Result<Plan, Fault> {
+        let domain = self.domain(&[op], &dtypes, out);
+        let kernels = self.kernels(domain, op, dtypes[0])?;
+        let mut second = self.stream_of(domain, &src1, dtypes[1]);
+        if domain == Domain::Bits && dtypes[1].size() < dtypes[0].size() {
+            // A 64-bit shift by UINT32 counts (TT-8).
+            second.load = Some(kernels::widen_count);
+            second.lane = 8;
+        }
+        let work = Elementwise {
+            sources: [self.stream_of(domain, &src0, dtypes[0]), second],
+            dst: dst.destination(),
+            store: self.store_to(domain, out),
+            body: Body::Binary(kernels.binary),
+        };
+        Ok(self.rows(Work::Elementwise(work), [Some(src0), Some(src1)], dst, channels))
+    }
+
+    /// A row plan without immediates.
+    pub fn rows(
+        &self,
+        work: Work,
+        sources: [Option<Operand>; 2],
+        dst: Operand,
+        channels: usize,
+    ) -> Plan {
+        Plan::Rows(self.row_plan(work, sources, dst, channels))
+    }
+
+    /// See [`Builder::rows`].
+    pub fn row_plan(
+        &self,
+        work: Work,
+        sources: [Option<Operand>; 2],
+        dst: Operand,
+        channels: usize,
+    ) -> RowPlan {
+        RowPlan {
+            work,
+            channels,
+            dst: dst.place,
+            sources: sources.map(|source| source.map(|operand| operand.place)),
+            immediates: [Immediate::Value(0); 2],
+            staging: None,
+            lanes: Lanes::All,
+            accumulator: None,
+        }
+    }
+
+    fn predicated(&self, body: &TensorTensor) -> Result<Plan, Fault> {
+        let channels = usize::from(body.num_active_channels);
+        let [predicate, data] = dtype_pair(body.in0_in1_dtype)?;
+        let out = dtype(body.out_dtype)?;
+        let src0 = self.resolver.source(&body.src0_mem_pattern, predicate, channels)?;
+        let src1 = self.resolver.source(&body.src1_mem_pattern, data, channels)?;
+        let dst = self.resolver.destination(&body.dst_mem_pattern, out, channels)?;
+        let domain = self.domain(&[AluOp::Bypass], &[data], out);
+        let work = Predicated {
+            sources: [
+                self.stream_of(Domain::Moved, &src0, predicate),
+                self.stream_of(domain, &src1, data),
+            ],
+            mask: kernels::truth_mask(predicate),
+            dst: dst.destination(),
+            store: self.store_to(domain, out),
+        };
+        Ok(self.rows(Work::Predicated(work), [Some(src0), Some(src1)], dst, channels))
+    }
+
+    fn copy(&self, body: &TensorReduce) -> Result<Plan, Fault> {
+        let channels = usize::from(body.num_active_channels);
+        let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
+        let src = self.resolver.source(&body.src_mem_pattern, from, channels)?;
+        let dst = self.resolver.destination(&body.dst_mem_pattern, to, channels)?;
+        let domain = self.domain(&[AluOp::Bypass], &[from], to);
+        let source = self.stream_of(domain, &src, from);
+        let work = Elementwise {
+            sources: [source; 2],
+            dst: dst.destination(),
+            store: self.store_to(domain, to),
+            body: match self.opcode {
+                Opcode::Reciprocal => Body::Map(kernels::reciprocal),
+                _ => Body::Move,
+            },
+        };
+        Ok(self.rows(Work::Elementwise(work), [Some(src), None], dst, channels))
+    }
+
+    /// 0x6a and 0x6b: elements change channels, so all are copied aside first.
+    fn stream(&self, body: &TensorReduce) -> Result<Plan, Fault> {
+        let channels = usize::from(body.num_active_channels);
+        let kind = dtype(body.in_dtype)?;
+        let src = self.resolver.source(&body.src_mem_pattern, kind, channels)?;
+        let dst = self.resolver.destination(&body.dst_mem_pattern, kind, channels)?;
+        let transposed = self.opcode == Opcode::StreamTranspose;
+        let source = Source {
+            walk: Walk::run(0, src.walk.len()),
+            width: src.width,
+            load: None,
+            lane: src.width,
+        };
+        let work = Elementwise {
+            sources: [source; 2],
+            dst: dst.destination(),
+            store: Store::Same,
+            body: Body::Move,
+        };
+        Ok(Plan::Rows(RowPlan {
+            staging: Some(Staging { walk: src.walk, width: src.width, transposed }),
+            lanes: match (transposed, body.mask_enable) {
+                (false, _) => Lanes::Shuffled,
+                (true, 0) => Lanes::All,
+                (true, _) => Lanes::Masked,
+            },
+            ..self.row_plan(Work::Elementwise(work), [Some(src), None], dst, channels)
+        }))
+    }
+
+    fn cross_lane(&self, body: &CrossLaneReduce) -> Result<Plan, Fault> {
+        let channels = usize::from(body.num_active_channels);
+        let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
+        let src = self.resolver.source(&body.src_mem_pattern, from, channels)?;
+        let dst = self.resolver.destination(&body.dst_mem_pattern, to, 1)?;
+        let reduce = ReduceOp::from_code(body.reduce_op).ok_or(Fault::Unsupported("operation"))?;
+        let op = match reduce {
+            ReduceOp::Add | ReduceOp::Average => AluOp::Add,
+            ReduceOp::Max => AluOp::Max,
+            ReduceOp::BitwiseOr => AluOp::BitwiseOr,
+            ReduceOp::BitwiseAnd => AluOp::BitwiseAnd,
+            ReduceOp::BitwiseXor => AluOp::BitwiseXor,
+        };
+        let domain = Domain::of_cross_lane(self.opcode, reduce, from);
+        let kernels = self.kernels(domain, op, from)?;
+        let scale = match reduce {
+            ReduceOp::Average => {
+                let multiply = self.kernels(domain, AluOp::Mult, from)?.scalar;
+                Some((multiply, u64::from(body.scale)))
+            }
+            _ => None,
+        };
+        let all = ReduceAxis::from_code(body.reduce_axis) == Some(ReduceAxis::All);
+        let work = CrossLane {
+            source: self.stream_of(domain, &src, from),
+            scale,
+            accumulate: kernels.accumulate,
+            all: all.then_some(kernels.feed),
+            dst: dst.destination(),
+            store: self.store_to(domain, to),
+        };
+        Ok(Plan::CrossLane { work, source: src.place, dst: dst.place, channels })
+    }
+}
+
+impl Operand {
+    pub fn destination(&self) -> Destination {
+        Destination { walk: self.walk, width: self.width }
+    }
+}

@@ -1,0 +1,215 @@
+//! From access patterns and immediates to places, walks and scalars.
+
+use partita_isa::{Dtype, Generation, ImmSrc, Pattern};
+
+use crate::error::Fault;
+use crate::machine::{Limits, Machine, REGISTERS};
+use crate::memory::{PARTITIONS, Place, Space};
+use crate::walk::Walk;
+
+/// Marker bits of a start address (ISA 3.2).
+const ADDRESS_MASK: u32 = 0x1FFF_FFFF;
+const INDIRECT: u32 = 1 << 29;
+const SHAPE_REGISTER: u32 = 1 << 30;
+const ADDRESS_REGISTER: u32 = 1 << 31;
+
+/// What the operands of an instruction are resolved against.
+#[derive(Clone, Copy, Debug)]
+pub struct Resolver<'a> {
+    generation: Generation,
+    registers: &'a [u32; REGISTERS],
+    limits: Limits,
+    /// Whether PSUM is out of reach (ADR-4, ENG-2).
+    sbuf_only: bool,
+}
+
+/// A tensor operand: where its rows begin, and the walk within a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    pub place: Place,
+    pub walk: Walk,
+    pub width: usize,
+}
+
+/// A scalar operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Immediate {
+    /// The same for every channel, as lane bits.
+    Value(u64),
+    /// One scalar per channel: the bytes at `offset` of each row from `place` on (ISA 8.1).
+    Pointer { place: Place, offset: usize, width: usize },
+}
+
+impl Immediate {
+    /// The rows that are read.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Value(_) => None,
+            Self::Pointer { place, .. } => Some(*place),
+        }
+    }
+
+    /// The scalar of the channel whose row of pointers this is.
+    pub fn read(&self, row: &[u8]) -> u64 {
+        match *self {
+            Self::Value(bits) => bits,
+            Self::Pointer { offset, width, .. } => {
+                let bytes = &row[offset..offset + width];
+                bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+            }
+        }
+    }
+}
+
+/// An address taken apart.
+struct Location {
+    address: u32,
+    register: Option<u8>,
+    place: Place,
+    offset: usize,
+}
+
+impl Location {
+    fn fault(&self, rule: &'static str, reason: &'static str) -> Fault {
+        Fault::Address { rule, address: self.address, register: self.register, reason }
+    }
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(machine: &'a Machine, sbuf_only: bool) -> Self {
+        Self {
+            generation: machine.target.generation,
+            registers: &machine.registers,
+            limits: machine.limits,
+            sbuf_only,
+        }
+    }
+
+    /// A source of `channels` channels.
+    pub fn source<const D: usize>(
+        &self,
+        pattern: &Pattern<D>,
+        dtype: Dtype,
+        channels: usize,
+    ) -> Result<Operand, Fault> {
+        self.operand(pattern, dtype, channels)
+    }
+
+    /// A destination of `channels` channels: in PSUM only with a 4-byte dtype (ADR-5).
+    pub fn destination<const D: usize>(
+        &self,
+        pattern: &Pattern<D>,
+        dtype: Dtype,
+        channels: usize,
+    ) -> Result<Operand, Fault> {
+        let operand = self.operand(pattern, dtype, channels)?;
+        if operand.place.space == Space::Psum && operand.width != 4 {
+            return Err(self
+                .locate(pattern.start_addr, channels)?
+                .fault("ADR-5", "is in PSUM, which takes 4-byte elements only"));
+        }
+        Ok(operand)
+    }
+
+    fn operand<const D: usize>(
+        &self,
+        pattern: &Pattern<D>,
+        dtype: Dtype,
+        channels: usize,
+    ) -> Result<Operand, Fault> {
+        if pattern.start_addr & SHAPE_REGISTER != 0 {
+            return Err(Fault::ShapeRegister);
+        }
+        if pattern.start_addr & INDIRECT != 0 {
+            return Err(Fault::Indirect);
+        }
+        let location = self.locate(pattern.start_addr, channels)?;
+        let width = dtype.size();
+        if !location.offset.is_multiple_of(width) {
+            return Err(location.fault("ADR-2", "is not a multiple of the element size"));
+        }
+        let limit = self.limits.elements;
+        let dims = pattern.num_elem.into_iter().zip(pattern.step_elem);
+        let walk = Walk::new(location.offset / width, dims)
+            .filter(|walk| walk.len() <= limit)
+            .ok_or(Fault::TooManyElements { limit })?;
+        let row = self.row_bytes(location.place.space) / width;
+        if walk.lowest() < 0 || walk.highest() >= row as isize {
+            return Err(location.fault("ADR-8", "leads out of the partition's active bytes"));
+        }
+        Ok(Operand { place: location.place, walk, width })
+    }
+
+    /// An immediate of `width` bytes for each of `channels` channels.
+    pub fn immediate(
+        &self,
+        source: u8,
+        slot: u32,
+        width: usize,
+        channels: usize,
+    ) -> Result<Immediate, Fault> {
+        let address = match ImmSrc::from_code(source) {
+            Some(ImmSrc::Instruction) => {
+                let unused = 64 - 8 * width as u32;
+                return Ok(Immediate::Value(u64::from(slot) << unused >> unused));
+            }
+            Some(ImmSrc::Pointer) => slot,
+            Some(ImmSrc::RegPointer) => slot | ADDRESS_REGISTER,
+            None => return Err(Fault::Unsupported("immediate source")),
+        };
+        let location = self.locate(address, channels)?;
+        if !location.offset.is_multiple_of(width) {
+            return Err(location.fault("IMM-4", "is not a multiple of the scalar's size"));
+        }
+        if location.offset + width > self.row_bytes(location.place.space) {
+            return Err(location.fault("ADR-8", "leads out of the partition's active bytes"));
+        }
+        Ok(Immediate::Pointer { place: location.place, offset: location.offset, width })
+    }
+
+    /// Takes an address apart and checks that `channels` rows from there on exist and may be used (ADR-3, ADR-4,
+    /// CH-3).
+    fn locate(&self, field: u32, channels: usize) -> Result<Location, Fault> {
+        let (address, register) = if field & ADDRESS_REGISTER != 0 {
+            let number = field as u8;
+            let value = self.registers.get(usize::from(number));
+            let value = value.ok_or(Fault::Unsupported("register number"))?;
+            (*value, Some(number))
+        } else {
+            (field, None)
+        };
+        let fault = |rule, reason| Err(Fault::Address { rule, address, register, reason });
+        if address & !ADDRESS_MASK != 0 {
+            return fault("ADR-9", "has marker bits set");
+        }
+        let (space, within, stride) = match self.generation.psum_base() {
+            Some(base) if u64::from(address) >= base => {
+                (Space::Psum, u64::from(address) - base, self.generation.psum_stride())
+            }
+            _ => (Space::Sbuf, u64::from(address), self.generation.sbuf_stride()),
+        };
+        let (partition, offset) = ((within / stride) as usize, (within % stride) as usize);
+        if partition >= PARTITIONS || offset >= self.row_bytes(space) {
+            return fault("ADR-3", "is in no memory");
+        }
+        if space == Space::Psum && self.sbuf_only {
+            return fault("ADR-4", "is in PSUM, which this instruction cannot reach");
+        }
+        let unit = match channels {
+            0..=32 => 32,
+            33..=64 => 64,
+            _ => 128,
+        };
+        if !partition.is_multiple_of(unit) {
+            return fault("CH-3", "starts in a partition that this many channels cannot start in");
+        }
+        Ok(Location { address, register, place: Place { space, partition }, offset })
+    }
+
+    fn row_bytes(&self, space: Space) -> usize {
+        match space {
+            Space::Sbuf => self.generation.sbuf_active() as usize,
+            Space::Psum => self.generation.psum_active() as usize,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Running a plan on the machine.
+
+use partita_isa::{Engine, Instruction, Word};
+use rayon::prelude::*;
+
+use crate::error::Fault;
+use crate::machine::Machine;
+use crate::memory::{PARTITIONS, Rows, Split};
+use crate::numeric::kernels::{ROWS, Running};
+use crate::plan::{Lanes, Plan, RowPlan, Seed, Work};
+use crate::rows::elementwise::Elementwise;
+use crate::rows::exchange::{TILE, stage};
+use crate::rows::{Channel, Scratch, with_scratch};
+
+/// Below this many elements the threads cost more than they bring.
+const PARALLEL_VOLUME: usize = 1 << 16;
+
+/// Rows do not fit the memories although every operand was checked: the plan and the machine disagree.
+const MISPLACED: Fault = Fault::Unsupported("operands that share some of their partitions");
+
+impl Machine {
+    /// Executes one word: its wait, which must be satisfied, its effect, and its update (ISA 2.5).
+    ///
+    /// # Errors
+    /// An illegal word, an unsatisfied wait, or what [`Machine::execute`] refuses.
+    pub fn step(&mut self, engine: Engine, word: &Word) -> Result<(), Fault> {
+        let instruction = Instruction::decode(word);
+        let events = instruction.events;
+        if !self.may_start(&events) {
+            return Err(self.unsatisfied(&events));
+        }
+        self.start(&events);
+        self.execute(engine, &instruction)?;
+        self.complete(&events);
+        Ok(())
+    }
+
+    /// Executes a legal instruction's effect on memory and accumulators, without its events.
+    ///
+    /// # Errors
+    /// See [`Plan::new`].
+    pub fn execute(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
+        let plan = Plan::new(self, engine, word)?;
+        self.run(&plan)
+    }
+
+    /// Runs a plan that was made for this machine.
+    ///
+    /// # Errors
+    /// When operands share some but not all of their partitions, which CH-3 excludes.
+    pub fn run(&mut self, plan: &Plan) -> Result<(), Fault> {
+        let parallel = self.limits.parallel
+            && plan.volume() >= PARALLEL_VOLUME
+            && rayon::current_num_threads() > 1;
+        match plan {
+            Plan::LoadTable(table) => self.lane_table = *table,
+            Plan::CrossLane { work, source, dst, channels } => {
+                let mut lanes = std::mem::take(&mut self.staged);
+                let row = self.memory.row_bytes(source.space);
+                let rows = self.memory.rows(*source, *channels).ok_or(MISPLACED)?;
+                work.fold(&mut lanes, rows, row, parallel);
+                work.write(&mut lanes, self.memory.row_mut(*dst).ok_or(MISPLACED)?);
+                self.staged = lanes;
+            }
+            Plan::Rows(plan) => {
+                let mut staged = std::mem::take(&mut self.staged);
+                let result = self.run_rows(plan, &mut staged, parallel);
+                self.staged = staged;
+                result?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_rows(
+        &mut self,
+        plan: &RowPlan,
+        staged: &mut Vec<u8>,
+        parallel: bool,
+    ) -> Result<(), Fault> {
+        let [source0, source1] = plan.sources;
+        let [scalar0, scalar1] = plan.immediates.map(|immediate| immediate.place());
+        if let (Some(staging), Some(place)) = (plan.staging, source0) {
+            let row = self.memory.row_bytes(place.space);
+            let rows = self.memory.rows(place, plan.channels).ok_or(MISPLACED)?;
+            let (walk, width) = (&staging.walk, staging.width);
+            stage(staged, rows, row, walk, width, staging.transposed, parallel);
+        }
+        let places = [source0, source1, scalar0, scalar1];
+        let mut split = self.memory.split(plan.channels, plan.dst, places).ok_or(MISPLACED)?;
+        if let Some(staging) = plan.staging {
+            split.sources[0] =
+                Rows::Other { bytes: staged, row: staging.walk.len() * staging.width };
+        }
+        let accumulators = &mut self.accumulators[plan.dst.partition..];
+        let accumulators = &mut accumulators[..plan.channels];
+        split.for_each_group(accumulators, parallel, |first, rows, accumulators, sources| {
+            let group = Group { plan, sources, table: &self.lane_table, first };
+            with_scratch(|scratch| group.run(scratch, rows, accumulators));
+        });
+        Ok(())
+    }
+}
+
+impl Split<'_, 4> {
+    /// Calls `work` with up to [`ROWS`] destination rows at a time, on several threads if wanted.
+    fn for_each_group(
+        self,
+        accumulators: &mut [f32],
+        parallel: bool,
+        work: impl Fn(usize, GroupRows, &mut [f32], [Rows; 4]) + Sync,
+    ) {
+        let Split { dst, row, sources } = self;
+        let each = |(group, (bytes, accumulators)): (usize, (&mut [u8], &mut [f32]))| {
+            work(group * ROWS, GroupRows { bytes, row }, accumulators, sources);
+        };
+        if parallel {
+            dst.par_chunks_mut(row * ROWS)
+                .zip(accumulators.par_chunks_mut(ROWS))
+                .enumerate()
+                .for_each(each);
+        } else {
+            dst.chunks_mut(row * ROWS)
+                .zip(accumulators.chunks_mut(ROWS))
+                .enumerate()
+                .for_each(each);
+        }
+    }
+}
+
+/// Neighbouring destination rows.
+struct GroupRows<'a> {
+    bytes: &'a mut [u8],
+    row: usize,
+}
+
+/// Some neighbouring channels of an instruction.
+struct Group<'a> {
+    plan: &'a RowPlan,
+    sources: [Rows<'a>; 4],
+    table: &'a [u8; TILE],
+    /// The first channel.
+    first: usize,
+}
+
+impl Group<'_> {
+    fn run(&self, scratch: &mut Scratch, rows: GroupRows, accumulators: &mut [f32]) {
+        if let (Ok(accumulators), Lanes::All) =
+            (<&mut [f32; ROWS]>::try_from(&mut *accumulators), self.plan.lanes)
+            && self.run_side_by_side(scratch, rows.bytes, rows.row, accumulators)
+        {
+            return;
+        }
+        let rows = rows.bytes.chunks_exact_mut(rows.row).zip(accumulators);
+        for (channel, (row, accumulator)) in (self.first..).zip(rows) {
+            scratch.ready();
+            self.run_channel(scratch, channel, row, accumulator);
+        }
+    }
+
+    /// Scans and ordered folds of several rows at once; false when the work is not of that kind.
+    fn run_side_by_side(
+        &self,
+        scratch: &mut Scratch,
+        rows: &mut [u8],
+        row: usize,
+        accumulators: &mut [f32; ROWS],
+    ) -> bool {
+        let source = self.sources[0];
+        let others = std::array::from_fn(|i| source.channel(self.first + i));
+        let mut channels = std::array::from_fn::<_, ROWS, _>(|i| {
+            self.channel(self.first + i, &rows[i * row..(i + 1) * row], accumulators[i])
+        });
+        match &self.plan.work {
+            Work::Elementwise(work) => {
+                let Some(scan) = work.scan_rows() else { return false };
+                let layout = work.layout([matches!(source, Rows::Own), false]);
+                if !work.run_rows(scan, layout, scratch, rows, others, &mut channels) {
+                    return false;
+                }
+            }
+            Work::Reduce(work) => {
+                let Some(feed) = work.feed_rows.filter(|_| work.is_long()) else { return false };
+                work.run_rows(feed, scratch, rows, others, &mut channels);
+            }
+            _ => return false,
+        }
+        for (accumulator, channel) in accumulators.iter_mut().zip(&channels) {
+            self.keep(accumulator, channel);
+        }
+        true
+    }
+
+    fn run_channel(
+        &self,
+        scratch: &mut Scratch,
+        channel: usize,
+        row: &mut [u8],
+        accumulator: &mut f32,
+    ) {
+        let entry = usize::from(self.table[channel % TILE]);
+        let source_channel = match self.plan.lanes {
+            Lanes::All => channel,
+            Lanes::Masked | Lanes::Shuffled if entry >= TILE => return,
+            Lanes::Masked => channel,
+            Lanes::Shuffled => channel / TILE * TILE + entry,
+        };
+        let others =
+            [self.sources[0].channel(source_channel), self.sources[1].channel(source_channel)];
+        let mut state = self.channel(channel, row, *accumulator);
+        match &self.plan.work {
+            Work::Elementwise(work) => self.elementwise(work, scratch, row, others, &mut state),
+            Work::Reduce(work) => work.run(scratch, row, others[0], &mut state),
+            Work::Predicated(work) => work.run(scratch, row, others),
+            Work::Select { take, fill, reversed } => {
+                let work = if (state.scalars[1] != 0) != *reversed { take } else { fill };
+                self.elementwise(work, scratch, row, others, &mut state);
+            }
+        }
+        self.keep(accumulator, &state);
+    }
+
+    fn elementwise(
+        &self,
+        work: &Elementwise,
+        scratch: &mut Scratch,
+        row: &mut [u8],
+        others: [Option<&[u8]>; 2],
+        state: &mut Channel,
+    ) {
+        let own = [0, 1].map(|i| matches!(self.sources[i], Rows::Own));
+        work.run(work.layout(own), scratch, row, others, state);
+    }
+
+    /// What the channel brings: its scalars, read before anything is written, and its running fold.
+    fn channel(&self, channel: usize, row: &[u8], accumulator: f32) -> Channel {
+        let scalars = [0, 1].map(|i| {
+            let row = self.sources[2 + i].channel(channel).unwrap_or(row);
+            self.plan.immediates[i].read(row)
+        });
+        let running = match self.plan.accumulator {
+            None => Running::default(),
+            Some(Seed::Accumulator) => Running::seeded(accumulator.to_bits().into()),
+            Some(Seed::Value(value)) => Running::seeded(value.to_bits().into()),
+            Some(Seed::Immediate) => Running::seeded(scalars[1]),
+        };
+        Channel { scalars, running }
+    }
+
+    fn keep(&self, accumulator: &mut f32, channel: &Channel) {
+        if self.plan.accumulator.is_some() {
+            *accumulator = f32::from_bits(channel.running.acc as u32);
+        }
+    }
+}
+
+const _: () = assert!(PARTITIONS.is_multiple_of(ROWS));
