@@ -108,6 +108,44 @@ fn sums_in_any_order() {
 }
 
 #[test]
+fn products_in_any_order() {
+    let x = f32s(&[1.1, 0.3, 7.7, 2.3, 0.9]);
+    let y = bounded(&x, |b, x| {
+        let op =
+            TensorOp::Reduce { op: ReduceOp::Mult, dims: smallvec![0], keep: false, negate: true };
+        b.op(op, &[x.into()], &TensorType::scalar(ElemType::F32))
+    });
+    let backward = -x.to_f32().iter().rev().product::<f32>();
+    assert!(compare(&TensorData::scalar(ElemType::F32, backward.to_bits().into()), &y).is_ok());
+    assert!(y.bound.at(0) > 0.0 && y.bound.at(0) < 3e-6);
+}
+
+#[test]
+fn choices_in_doubt_allow_both() {
+    // tanh(1) is about 0.76; the comparison with exactly that is in doubt.
+    let x = f32s(&[1.0, 3.0]);
+    let y = bounded(&x, |b, x| {
+        let t = b.elementwise(E::Tanh, &[x.into()])?;
+        let p = b.elementwise(E::IsGe, &[t.into(), 0.761_594_2f32.into()])?;
+        b.elementwise(E::Select, &[p.into(), x.into(), 10.0f32.into()])
+    });
+    assert_floats(&y.value, &[1.0, 3.0]);
+    assert_eq!((y.bound.at(0), y.bound.at(1)), (9.0, 0.0));
+}
+
+#[test]
+fn a_cast_near_a_tie_allows_both() {
+    // sqrt(2.25) = 1.5 may round either way, sqrt(4) may not.
+    let x = f32s(&[2.25, 4.0]);
+    let y = bounded(&x, |b, x| {
+        let root = b.elementwise(E::Sqrt, &[x.into()])?;
+        b.cast(root, ElemType::I8)
+    });
+    assert_ints(&y.value, &[2, 2]);
+    assert_eq!((y.bound.at(0), y.bound.at(1)), (1.0, 0.0));
+}
+
+#[test]
 fn errors_move_with_their_elements() {
     let x = f32s(&[0.0, 5.0, 1.0]);
     let y = bounded(&x, |b, x| {

@@ -7,6 +7,7 @@ mod convert;
 mod elementwise;
 mod func;
 mod movement;
+mod naive;
 mod reduce;
 mod scan;
 
