@@ -4,7 +4,7 @@
 //! * [`eval_func`] runs a function, [`eval_op`] one operation, [`fold_op`] an
 //!   operation of a function whose operands are known.
 //! * [`bounds`] runs a function and says how far a machine's results may lie from
-//!   the reference; [`compare`] compares.
+//!   the reference; [`compare()`] compares.
 //! * [`random`] makes inputs.
 //!
 //! Semantics are those of the contract for the tensor dialect and of ISA 10; what
