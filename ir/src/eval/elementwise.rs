@@ -104,7 +104,7 @@ pub fn elementwise(
     Ok(out)
 }
 
-/// Readers of one or two operands; the only operand stands for both.
+/// A reader for each operand.
 fn readers<'a>(operands: &[&'a TensorData], views: &'a [View], fp8: Fp8Options) -> Vec<Reader<'a>> {
     let reader = |(data, view): (&&'a TensorData, &'a View)| {
         Reader::new(data.bytes(), data.dtype(), fp8, view)
