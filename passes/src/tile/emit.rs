@@ -1,0 +1,145 @@
+//! Building a function of the tile dialect: buffers, instructions and transfers.
+
+use partita_ir::entity::ValueId;
+use partita_ir::ops::{DmaOp, InstOp, MachineOp};
+use partita_ir::{ElemType, Func, Operand, Space, TileType};
+use partita_isa::dma::{Descriptor, Dim, DmaAddr, DmaKind, MAX_DIMS, Space as DmaSpace};
+use partita_isa::{Engine, Instruction, Target};
+use smallvec::{SmallVec, smallvec};
+
+/// A function of the tile dialect in the making.
+#[derive(Debug)]
+pub struct TileBuilder {
+    pub func: Func,
+    target: Target,
+    /// What the next operations are attributed to.
+    source: Option<Box<str>>,
+}
+
+/// One side of a transfer: a tile, and where in it the first element lies.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    pub tile: ValueId,
+    /// Bytes from the tile's start; on the chip, partition times stride plus byte.
+    pub offset: i64,
+}
+
+/// One loop of a transfer, with its step in bytes on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    pub count: u64,
+    pub from: i64,
+    pub to: i64,
+}
+
+impl TileBuilder {
+    pub fn new(name: &str, target: Target) -> Self {
+        Self { func: Func::new(name), target, source: None }
+    }
+
+    /// Attributes what follows to an operation of the source.
+    pub fn set_source(&mut self, name: &str) {
+        self.source = Some(name.into());
+    }
+
+    /// Bytes between partitions in addresses of SBUF.
+    pub fn partition_stride(&self) -> i64 {
+        self.target.generation.sbuf_stride() as i64
+    }
+
+    pub fn alloc(&mut self, space: Space, shape: &[u64], dtype: ElemType, hint: &str) -> ValueId {
+        let ty = TileType::new(space, shape.iter().copied(), dtype);
+        let op = self.func.push_op(
+            MachineOp::Alloc { address: None },
+            [],
+            [(hint.to_owned(), ty.into())],
+        );
+        self.func.ops[op].loc = self.source.clone();
+        self.func.ops[op].results[0]
+    }
+
+    /// Adds a word; each base names an address field and the tile that it counts from.
+    pub fn inst(&mut self, engine: Engine, inst: Instruction, bases: &[(&'static str, ValueId)]) {
+        let op = self.func.push_op(
+            MachineOp::Inst(Box::new(InstOp {
+                engine: Some(engine),
+                inst,
+                fields: bases.iter().map(|&(field, _)| field).collect(),
+            })),
+            bases.iter().map(|&(_, tile)| Operand::Value(tile)),
+            [],
+        );
+        self.func.ops[op].loc = self.source.clone();
+    }
+
+    /// Adds as many descriptors as the loops need. Innermost first; counts of 0 move nothing.
+    pub fn transfer(&mut self, queue: u8, element: u64, from: End, to: End, moves: &[Move]) {
+        if moves.iter().any(|step| step.count == 0) {
+            return;
+        }
+        let mut merged: SmallVec<[Move; 8]> = SmallVec::new();
+        for next in moves.iter().filter(|step| step.count != 1) {
+            match merged.last_mut() {
+                Some(inner)
+                    if inner.from * inner.count as i64 == next.from
+                        && inner.to * inner.count as i64 == next.to =>
+                {
+                    inner.count *= next.count;
+                }
+                _ => merged.push(*next),
+            }
+        }
+        self.descriptors(queue, element, from, to, &merged);
+    }
+
+    fn descriptors(&mut self, queue: u8, element: u64, from: End, to: End, moves: &[Move]) {
+        let too_long = moves.iter().rposition(|step| step.count > u64::from(u32::MAX));
+        let unrolled = too_long.or_else(|| (moves.len() > MAX_DIMS).then(|| moves.len() - 1));
+        let Some(index) = unrolled else {
+            self.descriptor(queue, element, from, to, moves);
+            return;
+        };
+        let step = moves[index];
+        let piece = if too_long.is_some() { 1 << 31 } else { 1 };
+        let mut start = 0;
+        while start < step.count {
+            let mut rest: SmallVec<[Move; 8]> = moves.into();
+            rest[index].count = piece.min(step.count - start);
+            if rest[index].count == 1 {
+                rest.remove(index);
+            }
+            let at = |end: End, by: i64| End { offset: end.offset + by * start as i64, ..end };
+            self.descriptors(queue, element, at(from, step.from), at(to, step.to), &rest);
+            start += piece;
+        }
+    }
+
+    fn descriptor(&mut self, queue: u8, element: u64, from: End, to: End, moves: &[Move]) {
+        let side = |end: End| {
+            let space = match self.func.ty(end.tile).as_tile().map(|ty| ty.space) {
+                Some(Space::Sbuf | Space::Psum) => DmaSpace::Sbuf,
+                _ => DmaSpace::Hbm,
+            };
+            DmaAddr { space, addr: end.offset as u64 }
+        };
+        let desc = Descriptor {
+            queue,
+            kind: DmaKind::Copy,
+            element_bytes: element as u8,
+            dims: moves
+                .iter()
+                .map(|step| Dim { count: step.count as u32, src_stride: step.from, dst_stride: step.to })
+                .collect(),
+            src: side(from),
+            dst: side(to),
+            waits: Default::default(),
+            update: None,
+        };
+        let op = self.func.push_op(
+            MachineOp::Dma(Box::new(DmaOp { desc, fields: smallvec!["src", "dst"] })),
+            [Operand::Value(from.tile), Operand::Value(to.tile)],
+            [],
+        );
+        self.func.ops[op].loc = self.source.clone();
+    }
+}

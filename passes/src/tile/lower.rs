@@ -1,0 +1,436 @@
+//! Tiles of a group as operations of the tile dialect: loads, words, stores.
+
+use indexmap::IndexMap;
+use partita_ir::entity::{EntityId, ValueId};
+use partita_ir::ops::TensorOp;
+use partita_ir::{ElemType, Func, Operand, Space};
+use partita_isa::Target;
+use smallvec::{SmallVec, smallvec};
+
+use super::axes::{Axis, DimAxes};
+use super::emit::{End, Move, TileBuilder};
+use super::group::{Group, Member};
+use super::plan::{Division, Region, TileSize};
+use super::rows::{RowBox, row_boxes, row_steps};
+use super::sources::{Content, Sources};
+use super::view::{BufferId, View};
+use crate::select::{self, NotCore};
+
+/// Queues of transfers: loads must not wait behind stores.
+pub const LOAD_QUEUE: u8 = 0;
+pub const STORE_QUEUE: u8 = 1;
+
+/// A tile on the chip and how its elements lie within a partition.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    pub value: ValueId,
+    /// Element steps along the region's free axes; 0 along those that it does not have.
+    pub steps: SmallVec<[i64; 4]>,
+    /// It has one element in each partition.
+    pub is_row: bool,
+}
+
+/// The lowering of a whole function.
+pub struct Lowering<'a> {
+    pub func: &'a Func,
+    pub target: &'a Target,
+    pub sources: Sources,
+    pub needed: Vec<bool>,
+    pub out: TileBuilder,
+    /// The tile in main memory of each buffer, once there is one.
+    buffers: Vec<Option<ValueId>>,
+    /// One element repeated in every partition, for words that take no immediate.
+    elements: IndexMap<(u64, ElemType), ValueId>,
+    /// Results of the function whose buffer is made under the result's name.
+    pub result_names: IndexMap<ValueId, String>,
+}
+
+/// The iteration that is being lowered.
+pub struct Block<'a> {
+    pub group: &'a Group,
+    pub region: &'a Region,
+    pub size: &'a TileSize,
+    /// Rows `start..end` of the region.
+    pub rows: (u64, u64),
+    /// Start and extent along each free axis.
+    pub windows: SmallVec<[(u64, u64); 4]>,
+}
+
+impl Block<'_> {
+    /// Partitions that words process.
+    pub fn channels(&self) -> u64 {
+        self.rows.1 - self.rows.0
+    }
+
+    fn roots(&self, dims: &DimAxes) -> Vec<Axis> {
+        dims.iter().flatten().map(|&axis| self.group.axes.root(axis)).collect()
+    }
+
+    /// The layout of a value with these axes.
+    fn layout(&self, axes: &[Axis]) -> (SmallVec<[u64; 4]>, SmallVec<[i64; 4]>) {
+        let mut shape: SmallVec<[u64; 4]> = smallvec![self.channels()];
+        let mut steps: SmallVec<[i64; 4]> = smallvec![0; self.region.free.len()];
+        let mut step = 1;
+        for index in (0..self.region.free.len()).rev() {
+            if axes.contains(&self.region.free[index].axis) {
+                let extent = self.windows[index].1;
+                steps[index] = if extent == 1 { 0 } else { step };
+                step *= extent as i64;
+                shape.insert(1, extent);
+            }
+        }
+        (shape, steps)
+    }
+
+    /// True when a tile with these axes is the same in every block of the region.
+    fn is_invariant(&self, axes: &[Axis]) -> bool {
+        let rows = self.region.rows.iter().all(|row| !axes.contains(&row.axis) || row.extent == 1);
+        let whole = |index: usize| self.size.free[index] == self.region.free[index].extent;
+        rows && (0..self.region.free.len())
+            .all(|index| !axes.contains(&self.region.free[index].axis) || whole(index))
+    }
+}
+
+/// Tiles known while a region is lowered.
+#[derive(Default)]
+pub struct Known {
+    /// Computed values.
+    values: IndexMap<ValueId, Tile>,
+    /// Operands loaded, by value and axes.
+    loads: IndexMap<(ValueId, Vec<Axis>), Tile>,
+}
+
+impl<'a> Lowering<'a> {
+    pub fn new(func: &'a Func, target: &'a Target, sources: Sources) -> Self {
+        let buffers = vec![None; sources.buffers.len()];
+        Self {
+            func,
+            target,
+            sources,
+            needed: Vec::new(),
+            out: TileBuilder::new(&func.name, *target),
+            buffers,
+            elements: IndexMap::new(),
+            result_names: IndexMap::new(),
+        }
+    }
+
+    /// The tile in main memory that a buffer is.
+    pub fn buffer(&mut self, id: BufferId) -> ValueId {
+        let index = id.0 as usize;
+        if self.buffers.len() < self.sources.buffers.len() {
+            self.buffers.resize(self.sources.buffers.len(), None);
+        }
+        if let Some(tile) = self.buffers[index] {
+            return tile;
+        }
+        let tile = match self.sources.buffers[index].clone() {
+            Content::Arg(value) | Content::Computed(value) => {
+                let name = self.result_names.get(&value).cloned();
+                let hint = name.unwrap_or_else(|| self.func.values[value].name.to_string());
+                let ty = self.func.ty(value);
+                self.out.alloc(Space::Hbm, ty.shape(), ty.dtype(), &hint)
+            }
+            Content::Constant(data) => self.out.constant(data),
+            Content::Copy { view, dtype, .. } => self.out.alloc(Space::Hbm, &view.shape, dtype, "copy"),
+        };
+        self.buffers[index] = Some(tile);
+        tile
+    }
+
+    /// Binds an argument's buffer to the tile function's argument.
+    pub fn bind(&mut self, id: BufferId, tile: ValueId) {
+        self.buffers[id.0 as usize] = Some(tile);
+    }
+
+    /// Copies that become possible after a group (before all, for `None`).
+    pub fn copies_after(&mut self, group: Option<usize>) {
+        for index in 0..self.sources.buffers.len() {
+            let Content::Copy { view, after, .. } = &self.sources.buffers[index] else { continue };
+            if *after == group && self.needed.get(index).copied().unwrap_or(false) {
+                let view = view.clone();
+                let to = self.buffer(BufferId(index as u32));
+                self.copy_dense(&view, to);
+            }
+        }
+    }
+
+    /// Writes a view densely into a tile in main memory.
+    pub fn copy_dense(&mut self, view: &View, to: ValueId) {
+        let steps = super::view::row_major(&view.shape, view.element_bytes);
+        for piece in &view.pieces {
+            let offset = piece.lo.iter().zip(&steps).map(|(&lo, step)| lo as i64 * step).sum();
+            let moves: SmallVec<[Move; 8]> = (0..view.shape.len())
+                .rev()
+                .map(|dim| Move { count: piece.size[dim], from: piece.strides[dim], to: steps[dim] })
+                .collect();
+            let from = End { tile: self.buffer(piece.buffer), offset: piece.offset };
+            self.out.transfer(STORE_QUEUE, view.element_bytes, from, End { tile: to, offset }, &moves);
+        }
+    }
+
+    /// One element in every partition.
+    pub fn element(&mut self, bits: u64, dtype: ElemType) -> Option<Tile> {
+        let value = match self.elements.get(&(bits, dtype)) {
+            Some(&value) => value,
+            None => {
+                let source = self.sources.element(bits, dtype)?;
+                let from = End { tile: self.buffer(source), offset: 0 };
+                let value = self.out.alloc(Space::Sbuf, &[super::plan::PARTITIONS, 1], dtype, "literal");
+                let stride = self.out.partition_stride();
+                let moves = [Move { count: super::plan::PARTITIONS, from: 0, to: stride }];
+                self.out.transfer(LOAD_QUEUE, dtype.size_bytes(), from, End { tile: value, offset: 0 }, &moves);
+                self.elements.insert((bits, dtype), value);
+                value
+            }
+        };
+        Some(Tile { value, steps: SmallVec::new(), is_row: true })
+    }
+
+    /// Lowers every block of a region.
+    ///
+    /// # Errors
+    /// An operation has no word in this layout.
+    pub fn region(&mut self, group: &Group, region: &Region, size: &TileSize) -> Result<(), NotCore> {
+        let mut invariant = Known::default();
+        let count = region.row_count();
+        let mut start = 0;
+        while start < count {
+            let end = (start + size.rows).min(count);
+            let mut windows: SmallVec<[(u64, u64); 4]> =
+                region.free.iter().zip(&size.free).map(|(looped, &extent)| (0, extent.min(looped.extent))).collect();
+            loop {
+                let block = Block { group, region, size, rows: (start, end), windows: windows.clone() };
+                self.block(&block, &mut invariant)?;
+                if !advance(&mut windows, region, size) {
+                    break;
+                }
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block<'_>, invariant: &mut Known) -> Result<(), NotCore> {
+        let mut known = Known::default();
+        for member in &block.group.ops {
+            let op = &self.func.ops[member.op];
+            let Some(result) = op.result() else { continue };
+            let dims = &block.group.values[&result];
+            let axes = block.roots(dims);
+            let is_invariant = block.is_invariant(&axes);
+            if is_invariant && invariant.values.contains_key(&result) {
+                continue;
+            }
+            let name = self.func.values[result].name.clone();
+            self.out.set_source(&name);
+            let operands = (0..op.operands.len())
+                .map(|index| self.operand(block, member, index, &mut known, invariant))
+                .collect::<Result<Vec<_>, _>>()?;
+            let tile = self.compute(block, member, &operands, result)?;
+            let store = self.sources.view(result).and_then(|view| view.pieces.first()).map(|p| p.buffer);
+            if let Some(buffer) = store.filter(|buffer| self.needed[buffer.0 as usize]) {
+                self.store(block, buffer, result, dims, &tile);
+            }
+            let place = if is_invariant { &mut *invariant } else { &mut known };
+            place.values.insert(result, tile);
+        }
+        Ok(())
+    }
+
+    /// A new tile for a value with these axes.
+    pub fn new_tile(&mut self, block: &Block<'_>, axes: &[Axis], dtype: ElemType, hint: &str) -> Tile {
+        let (shape, steps) = block.layout(axes);
+        let is_row = shape.iter().skip(1).all(|&extent| extent == 1);
+        let value = self.out.alloc(Space::Sbuf, &shape, dtype, hint);
+        Tile { value, steps, is_row }
+    }
+
+    fn operand(
+        &mut self,
+        block: &Block<'_>,
+        member: &Member,
+        index: usize,
+        known: &mut Known,
+        invariant: &mut Known,
+    ) -> Result<Option<Tile>, NotCore> {
+        let Operand::Value(value) = self.func.ops[member.op].operands[index] else { return Ok(None) };
+        let missing = || NotCore { reason: "an operand of the tile was not computed".into(), rule: None };
+        if let Some(source) = member.sources[index] {
+            let tile = known.values.get(&source).or_else(|| invariant.values.get(&source));
+            return tile.cloned().map(Some).ok_or_else(missing);
+        }
+        let axes = block.roots(&member.operands[index]);
+        let key = (value, axes.clone());
+        if let Some(tile) = known.loads.get(&key).or_else(|| invariant.loads.get(&key)) {
+            return Ok(Some(tile.clone()));
+        }
+        let name = self.func.values[value].name.clone();
+        let tile = self.new_tile(block, &axes, self.func.ty(value).dtype(), &name);
+        self.load(block, value, &member.operands[index], &tile).ok_or_else(missing)?;
+        let place = if block.is_invariant(&axes) { invariant } else { known };
+        place.loads.insert(key, tile.clone());
+        Ok(Some(tile))
+    }
+
+    fn load(&mut self, block: &Block<'_>, value: ValueId, dims: &DimAxes, tile: &Tile) -> Option<()> {
+        let view = self.sources.view(value)?;
+        let (view, loops) = region_view(block.group, block.region, view, dims)?;
+        for boxed in self.boxes(block) {
+            self.load_box(block, &view, &loops, &boxed, tile);
+        }
+        Some(())
+    }
+
+    fn boxes(&self, block: &Block<'_>) -> Vec<RowBox> {
+        let extents: Vec<u64> = block.region.rows.iter().map(|row| row.extent).collect();
+        row_boxes(&extents, block.rows.0, block.rows.1)
+    }
+
+    /// Moves of one box: each loop of the region, with the step of the tile.
+    fn load_box(&mut self, block: &Block<'_>, view: &View, loops: &[Option<usize>], boxed: &RowBox, tile: &Tile) {
+        let ranges = block.ranges(boxed);
+        let lo: SmallVec<[u64; 4]> = loops.iter().map(|l| l.map_or(0, |l| ranges[l].0)).collect();
+        let size: SmallVec<[u64; 4]> = loops.iter().map(|l| l.map_or(1, |l| ranges[l].1)).collect();
+        let element = view.element_bytes;
+        let to_steps = self.chip_steps(block, tile, element);
+        let base = boxed.first as i64 * self.out.partition_stride();
+        for piece in view.pieces.iter().filter_map(|piece| piece.intersect(&lo, &size)) {
+            let mut offset = base;
+            let mut moves: SmallVec<[Move; 8]> = SmallVec::new();
+            for (index, &(start, count)) in ranges.iter().enumerate().rev() {
+                let dim = loops.iter().position(|&l| l == Some(index));
+                let to = to_steps[index];
+                match dim {
+                    Some(dim) => {
+                        offset += (piece.lo[dim] - start) as i64 * to;
+                        moves.push(Move { count: piece.size[dim], from: piece.strides[dim], to });
+                    }
+                    // Rows that the value does not have repeat it.
+                    None if index < block.region.rows.len() => moves.push(Move { count, from: 0, to }),
+                    None => {}
+                }
+            }
+            let from = End { tile: self.buffer(piece.buffer), offset: piece.offset };
+            self.out.transfer(LOAD_QUEUE, element, from, End { tile: tile.value, offset }, &moves);
+        }
+    }
+
+    /// Byte steps of a tile along the region's loops, rows then free axes.
+    fn chip_steps(&self, block: &Block<'_>, tile: &Tile, element: u64) -> Vec<i64> {
+        let extents: Vec<u64> = block.region.rows.iter().map(|row| row.extent).collect();
+        let stride = self.out.partition_stride();
+        let rows = row_steps(&extents).into_iter().map(|step| step as i64 * stride);
+        rows.chain(tile.steps.iter().map(|&step| step * element as i64)).collect()
+    }
+
+    /// Writes a block of a value to its dense buffer. What the value does not have is written once.
+    fn store(&mut self, block: &Block<'_>, buffer: BufferId, value: ValueId, dims: &DimAxes, tile: &Tile) {
+        let ty = self.func.ty(value);
+        let element = ty.dtype().size_bytes();
+        let dense = View::dense(buffer, ty.shape(), element);
+        let Some((view, loops)) = region_view(block.group, block.region, &dense, dims) else { return };
+        let Some(piece) = view.pieces.first().cloned() else { return };
+        let from_steps = self.chip_steps(block, tile, element);
+        for boxed in self.boxes(block) {
+            let ranges = block.ranges(&boxed);
+            let mut from = boxed.first as i64 * self.out.partition_stride();
+            let mut to = piece.offset;
+            let mut moves: SmallVec<[Move; 8]> = SmallVec::new();
+            let mut first = true;
+            for (index, &(start, count)) in ranges.iter().enumerate().rev() {
+                match loops.iter().position(|&l| l == Some(index)) {
+                    Some(dim) => {
+                        to += start as i64 * piece.strides[dim];
+                        moves.push(Move { count, from: from_steps[index], to: piece.strides[dim] });
+                    }
+                    None => first &= start == 0,
+                }
+            }
+            if first {
+                from += 0;
+                let tile_end = End { tile: tile.value, offset: from };
+                let buffer_end = End { tile: self.buffer(buffer), offset: to };
+                self.out.transfer(STORE_QUEUE, element, tile_end, buffer_end, &moves);
+            }
+        }
+    }
+
+    /// The form of an operation when its operands are these tiles.
+    pub fn form(&self, member: &Member, operands: &[Option<Tile>]) -> Result<select::Form, NotCore> {
+        let is_row = |index: usize| operands.get(index).is_some_and(|tile| tile.as_ref().is_some_and(|t| t.is_row));
+        select::form(self.func, &self.func.ops[member.op], self.target, is_row)
+    }
+}
+
+impl Block<'_> {
+    /// Start and extent of each loop within the block: rows of the box, then windows.
+    fn ranges(&self, boxed: &RowBox) -> SmallVec<[(u64, u64); 8]> {
+        boxed.ranges.iter().chain(&self.windows).copied().collect()
+    }
+}
+
+fn advance(windows: &mut [(u64, u64)], region: &Region, size: &TileSize) -> bool {
+    for index in (0..windows.len()).rev() {
+        let extent = region.free[index].extent;
+        let next = windows[index].0 + windows[index].1;
+        if next < extent {
+            windows[index] = (next, size.free[index].min(extent - next));
+            return true;
+        }
+        windows[index] = (0, size.free[index].min(extent));
+    }
+    false
+}
+
+/// A view with a divided dimension taken apart, and for each of its dimensions the region's loop.
+/// `None` when the view's strides do not allow the division.
+pub fn region_view(
+    group: &Group,
+    region: &Region,
+    view: &View,
+    dims: &DimAxes,
+) -> Option<(View, SmallVec<[Option<usize>; 4]>)> {
+    let roots: SmallVec<[Option<Axis>; 4]> = dims.iter().map(|axis| axis.map(|a| group.axes.root(a))).collect();
+    let mut view = view.clone();
+    let mut loops: SmallVec<[Option<usize>; 4]> = SmallVec::new();
+    let divided = region.division.and_then(|cut| Some((roots.iter().position(|&root| root == Some(cut.axis))?, cut)));
+    if let Some((dim, cut)) = divided {
+        view = divide_dim(&view, dim, cut)?;
+    }
+    for root in roots {
+        match root {
+            Some(axis) => loops.extend(region.loops_of(axis).into_iter().map(Some)),
+            None => loops.push(None),
+        }
+    }
+    (loops.len() == view.shape.len()).then_some((view, loops))
+}
+
+fn divide_dim(view: &View, dim: usize, cut: Division) -> Option<View> {
+    let ranges: Vec<partita_ir::ops::SliceRange> = view
+        .shape
+        .iter()
+        .enumerate()
+        .map(|(index, &size)| {
+            let (start, limit) =
+                if index == dim { (cut.start, cut.start + cut.rows * cut.width) } else { (0, size) };
+            partita_ir::ops::SliceRange { start, limit, stride: 1 }
+        })
+        .collect();
+    let part = view.slice(&ranges);
+    let mut shape = part.shape.clone();
+    shape[dim] = cut.rows;
+    shape.insert(dim + 1, cut.width);
+    part.reshape(&shape)
+}
+
+/// True of an operation that needs a lowering of its own.
+pub fn is_transpose_reduce(func: &Func, member: &Member) -> bool {
+    matches!(func.ops[member.op].as_tensor(), Some(TensorOp::TransposeReduce { .. }))
+}
+
+/// The arena position of a value, for tables beside a function.
+pub fn index_of(value: ValueId) -> usize {
+    value.index()
+}
