@@ -1,5 +1,6 @@
 //! Modules, functions, operations and values.
 
+use partita_isa::{Generation, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -12,13 +13,22 @@ use crate::types::{ElemType, TensorType, Type};
 /// A program: functions with distinct names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module {
-    /// The machine that `tile` and `tpb` text is written for, as
-    /// `target cayman` on the first line; the `tensor` dialect needs none.
-    pub target: Option<String>,
+    /// The machine that the `tile` and `tpb` dialects are written for, as
+    /// `target cayman` on the first line; without one it is the default of
+    /// [`Module::target`]. The `tensor` dialect does not ask.
+    pub target: Option<Target>,
     pub funcs: Vec<Func>,
 }
 
+/// The machine of text that names none.
+pub const DEFAULT_TARGET: Target = Target::new(Generation::Cayman);
+
 impl Module {
+    /// The machine that addresses are read and printed for.
+    pub fn target(&self) -> Target {
+        self.target.unwrap_or(DEFAULT_TARGET)
+    }
+
     pub fn func(&self, name: &str) -> Option<&Func> {
         self.funcs.iter().find(|func| func.name == name)
     }

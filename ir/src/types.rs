@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
+use partita_isa::Dtype;
 use smallvec::SmallVec;
 
 /// Sizes of the dimensions, outermost first.
@@ -91,6 +92,27 @@ impl ElemType {
     /// True of `i8 i16 i32 i64`.
     pub const fn is_signed(self) -> bool {
         matches!(self.class(), Class::Signed)
+    }
+
+    /// The machine's type of the same bits; a truth value is `UINT8` there.
+    pub const fn machine(self) -> Dtype {
+        match self {
+            ElemType::I1 | ElemType::Ui8 => Dtype::Uint8,
+            ElemType::I8 => Dtype::Int8,
+            ElemType::I16 => Dtype::Int16,
+            ElemType::I32 => Dtype::Int32,
+            ElemType::I64 => Dtype::Int64,
+            ElemType::Ui16 => Dtype::Uint16,
+            ElemType::Ui32 => Dtype::Uint32,
+            ElemType::Ui64 => Dtype::Uint64,
+            ElemType::F32 => Dtype::Fp32,
+            ElemType::F32r => Dtype::Fp32r,
+            ElemType::F16 => Dtype::Fp16,
+            ElemType::Bf16 => Dtype::Bfloat16,
+            ElemType::F8E3M4 => Dtype::Fp8Exp3,
+            ElemType::F8E4M3 => Dtype::Fp8Exp4,
+            ElemType::F8E5M2 => Dtype::Fp8Exp5,
+        }
     }
 
     /// Smallest and largest value of an integer type.
@@ -330,5 +352,28 @@ impl fmt::Display for Type {
             Type::Tensor(ty) => ty.fmt(f),
             Type::Tile(ty) => ty.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_types_have_the_same_width() {
+        for &dtype in ElemType::ALL {
+            assert_eq!(u64::from(dtype.machine().info().bits), 8 * dtype.size_bytes(), "{dtype}");
+            assert_eq!(dtype.name().parse(), Ok(dtype));
+        }
+    }
+
+    #[test]
+    fn counts_stop_at_the_limit() {
+        assert_eq!(element_count(&[1 << 31, 1 << 31]), Some(1 << 62));
+        assert_eq!(element_count(&[1 << 32, 1 << 31]), None);
+        assert_eq!(element_count(&[0, 1 << 40, 1 << 40]), None);
+        assert_eq!(element_count(&[0, 7]), Some(0));
+        assert_eq!(byte_count(&[1 << 61], ElemType::F32), None);
+        assert_eq!(byte_count(&[], ElemType::I64), Some(8));
     }
 }

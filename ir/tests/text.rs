@@ -73,3 +73,27 @@ fn errors_of_types() {
 fn errors_of_names() {
     insta::assert_snapshot!(errors(include_str!("data/bad_names.pta")));
 }
+
+#[test]
+fn tiles_and_instructions() {
+    insta::assert_snapshot!(round_trip(include_str!("data/tile.pta")));
+}
+
+#[test]
+fn errors_of_tiles() {
+    insta::assert_snapshot!(errors(include_str!("data/bad_tile.pta")));
+}
+
+/// The printed grammar accepts what the reader accepts.
+#[test]
+fn the_published_grammar_is_whole() {
+    for text in [
+        include_str!("data/every_op.pta"),
+        include_str!("data/tile.pta"),
+        "",
+        "module { func @f() { return } }",
+    ] {
+        assert!(partita_ir::text::matches_grammar(text), "{text}");
+    }
+    assert!(!partita_ir::text::matches_grammar("func @f() { return "));
+}

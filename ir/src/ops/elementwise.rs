@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use partita_isa::AluOp;
+
 use crate::types::ElemType;
 
 /// What family an elementwise operation belongs to.
@@ -183,6 +185,11 @@ elementwise_ops! {
 }
 
 impl ElementwiseOp {
+    /// The machine's operation of the same name, where there is one.
+    pub fn alu(self) -> Option<AluOp> {
+        if self.is_alu() { AluOp::from_name(self.name()) } else { None }
+    }
+
     /// The result type when nothing else is asked: `i1` for a truth value, else
     /// the operands' type.
     pub fn natural_dtype(self, operand: ElemType) -> ElemType {
@@ -237,5 +244,29 @@ impl ElementwiseOp {
 impl fmt::Display for ElementwiseOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The contract: every ALU operation of ISA 6.1 but CRC32, the arg operations
+    /// and ABS_VALUE_INT, with its arity there.
+    #[test]
+    fn alu_rows_are_those_of_the_machine() {
+        for &op in ElementwiseOp::ALL.iter().filter(|op| op.is_alu()) {
+            let alu = op.alu().unwrap_or_else(|| panic!("{op} is no ALU operation"));
+            assert_eq!(usize::from(alu.arity()), op.arity(), "{op}");
+        }
+        let missing: Vec<&str> = AluOp::ALL
+            .iter()
+            .map(|alu| alu.lower_name())
+            .filter(|name| ElementwiseOp::from_name(name).is_none())
+            .collect();
+        assert_eq!(
+            missing,
+            ["crc32", "abs_value_int", "amax_int", "amin_int", "amax_uint", "amin_uint"]
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! The generated parser, and its refusals in words a user can act on.
 
+use std::sync::{Mutex, PoisonError};
+
 use pest::Parser as _;
 use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::Pairs;
@@ -22,13 +24,24 @@ pub fn parse_piece(
     Grammar::parse(rule, piece).map_err(|_| Box::new(explain(rule, piece, base)))
 }
 
+/// True when the rule for a whole file matches.
+pub fn matches_file(text: &str) -> bool {
+    let shallow = super::scan::Scanner::new(text).all(|piece| piece.too_deep.is_none());
+    shallow && Grammar::parse(Rule::file, text).is_ok()
+}
+
 /// Parses the piece again with attempts recorded, and says what was expected.
 #[cold]
 fn explain(rule: Rule, piece: &str, base: usize) -> Diagnostic {
-    // A process-wide switch that only adds detail to errors.
-    pest::set_error_detail(true);
-    let outcome = Grammar::parse(rule, piece);
-    pest::set_error_detail(false);
+    let outcome = {
+        // The switch is the whole process's; it only adds detail to errors.
+        static DETAIL: Mutex<()> = Mutex::new(());
+        let _held = DETAIL.lock().unwrap_or_else(PoisonError::into_inner);
+        pest::set_error_detail(true);
+        let outcome = Grammar::parse(rule, piece);
+        pest::set_error_detail(false);
+        outcome
+    };
     let Err(error) = outcome else {
         return Diagnostic::error(
             Code::Syntax,
@@ -88,6 +101,7 @@ fn unknown_op(piece: &str, base: usize) -> Option<Diagnostic> {
     let word = found_word(tail.trim_start());
     let name = word.strip_prefix("tensor.").unwrap_or(word);
     if name.is_empty()
+        || matches!(word, "tile.alloc" | "tpb.alloc")
         || name.starts_with(|c: char| c.is_ascii_digit())
         || TensorOpName::ALL.iter().any(|op| op.name() == name)
     {

@@ -10,6 +10,7 @@ mod print;
 mod read;
 mod read_fields;
 mod read_func;
+mod read_machine;
 mod read_type;
 mod scan;
 mod suggest;
@@ -50,4 +51,10 @@ pub fn load(source: &Source) -> Result<Module, Vec<Diagnostic>> {
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.span);
     Err(diagnostics)
+}
+
+/// True when the published grammar accepts the whole text; the reader, which
+/// cuts the text first, accepts the same.
+pub fn matches_grammar(text: &str) -> bool {
+    grammar::matches_file(text)
 }

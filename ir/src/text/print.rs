@@ -2,10 +2,12 @@
 
 use std::fmt::{self, Display, Write as _};
 
+use partita_isa::{Target, asm};
+
 use crate::data::TensorData;
 use crate::entity::{OpId, ValueId};
 use crate::literal::Literal;
-use crate::module::{Func, Module, Op, Operand, RandomRange};
+use crate::module::{DEFAULT_TARGET, Func, Module, Op, Operand, RandomRange};
 use crate::ops::{MachineOp, OpKind, Seed, TensorOp};
 use crate::types::{ElemType, Type};
 
@@ -16,32 +18,31 @@ impl Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
         if let Some(target) = &self.target {
-            out.push_str("target ");
-            out.push_str(target);
-            out.push_str("\n\n");
+            let _ = write!(out, "target {target}\n\n");
         }
         for (index, func) in self.funcs.iter().enumerate() {
             if index > 0 {
                 out.push('\n');
             }
-            print_func(func, &mut out);
+            print_func(func, &self.target(), &mut out);
         }
         f.write_str(&out)
     }
 }
 
+/// With addresses for the default target; a module knows its own.
 impl Display for Func {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        print_func(self, &mut out);
+        print_func(self, &DEFAULT_TARGET, &mut out);
         f.write_str(&out)
     }
 }
 
 /// Appends a function. Nothing is assumed of it: what is not valid is printed as
 /// it is, so that it can be looked at.
-pub fn print_func(func: &Func, out: &mut String) {
-    let mut p = Printer { func, out };
+pub fn print_func(func: &Func, target: &Target, out: &mut String) {
+    let mut p = Printer { func, target, out };
     p.header();
     for &op in &func.body {
         p.out.push_str("  ");
@@ -57,13 +58,15 @@ impl Func {
     /// One operation as it stands in the text, without indentation.
     pub fn op_text(&self, op: OpId) -> String {
         let mut out = String::new();
-        Printer { func: self, out: &mut out }.op(op);
+        Printer { func: self, target: &DEFAULT_TARGET, out: &mut out }.op(op);
         out
     }
 }
 
 struct Printer<'a> {
     func: &'a Func,
+    /// For the addresses of instructions.
+    target: &'a Target,
     out: &'a mut String,
 }
 
@@ -207,7 +210,7 @@ impl Printer<'_> {
                 self.put(" ");
                 self.tensor_op(kind, &op.operands);
             }
-            OpKind::Machine(kind) => self.machine_op(kind),
+            OpKind::Machine(kind) => self.machine_op(kind, op),
         }
         if let Some(&result) = op.results.first() {
             self.put(" : ");
@@ -307,13 +310,27 @@ impl Printer<'_> {
         }
     }
 
-    fn machine_op(&mut self, kind: &MachineOp) {
+    fn machine_op(&mut self, kind: &MachineOp, op: &Op) {
         match kind {
             MachineOp::Alloc { address: None } => self.put("tile.alloc"),
             MachineOp::Alloc { address: Some(address) } => {
                 self.show(format_args!("tpb.alloc at {address:#x}"))
             }
-            MachineOp::Inst(inst) => self.show(format_args!("{inst:?}")),
+            MachineOp::Inst(inst) => {
+                self.put(kind.kind_name());
+                self.put(" ");
+                if let Some(engine) = inst.engine {
+                    self.put(engine.name());
+                    self.put(" ");
+                }
+                let func = self.func;
+                let text = asm::format(&inst.inst, self.target, &|field| {
+                    let index = inst.fields.iter().position(|&name| name == field)?;
+                    let value = op.operands.get(index)?.value()?;
+                    Some(format!("%{}", func.values.get(value)?.name))
+                });
+                self.put(&text);
+            }
         }
     }
 

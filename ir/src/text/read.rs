@@ -86,7 +86,10 @@ impl<'s> Reader<'s> {
             PieceKind::Header => self.header(text, start),
             PieceKind::Close => self.close(text, start),
             PieceKind::Statement | PieceKind::Machine => match &mut self.func {
-                Some(func) => func.statement(kind, text, start, &mut self.diagnostics),
+                Some(func) if kind == PieceKind::Machine => {
+                    func.machine(text, start, &self.module.target(), &mut self.diagnostics);
+                }
+                Some(func) => func.statement(text, start, &mut self.diagnostics),
                 None => self.stray(text, start),
             },
         }
@@ -126,8 +129,22 @@ impl<'s> Reader<'s> {
     fn target(&mut self, text: &str, start: usize) {
         match parse_piece(Rule::target_piece, text, start) {
             Ok(pairs) => {
-                let name = pairs.flatten().find(|pair| pair.as_rule() == Rule::target_name);
-                self.module.target = name.map(|pair| pair.as_str().to_owned());
+                let Some(name) = pairs.flatten().find(|pair| pair.as_rule() == Rule::target_name)
+                else {
+                    return;
+                };
+                match name.as_str().parse() {
+                    Ok(target) => self.module.target = Some(target),
+                    Err(error) => {
+                        let error: partita_isa::target::TargetError = error;
+                        let at = start + name.as_span().start();
+                        let span = Span::new(at, at + name.as_str().len());
+                        let message = format!("there is no target `{}`", name.as_str());
+                        self.diagnostics.push(
+                            Diagnostic::error(Code::Target, message, span).help(error.help()),
+                        );
+                    }
+                }
             }
             Err(error) => self.diagnostics.push(*error),
         }

@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 use super::grammar::{Rule, parse_piece};
 use super::read::read_type_or_report;
 use super::read_fields::{Fields, P, Read, arg_attr, literal, span};
-use super::scan::PieceKind;
 use super::suggest::nearest;
 use crate::diag::{Code, Diagnostic, Label, Span};
 use crate::entity::ValueId;
@@ -17,7 +16,7 @@ use crate::types::Type;
 
 /// What a name stands for while reading.
 #[derive(Clone, Copy)]
-enum Name {
+pub(super) enum Name {
     Value(ValueId),
     /// Defined by a statement that could not be read.
     Lost,
@@ -27,11 +26,11 @@ enum Name {
 
 /// A function being read.
 pub struct FuncReader<'s> {
-    text: &'s str,
-    func: Func,
-    names: FxHashMap<&'s str, Name>,
+    pub(super) text: &'s str,
+    pub(super) func: Func,
+    pub(super) names: FxHashMap<&'s str, Name>,
     /// The header could not be read; the body is read for its errors only.
-    lost: bool,
+    pub(super) lost: bool,
     /// The type read last: neighbours often have the same.
     last_type: Option<(&'s str, Type)>,
 }
@@ -207,16 +206,7 @@ impl<'s> FuncReader<'s> {
     }
 
     /// Reads one statement of the body.
-    pub fn statement(
-        &mut self,
-        kind: PieceKind,
-        text: &'s str,
-        base: usize,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) {
-        if kind == PieceKind::Machine {
-            return self.machine(text, base, diagnostics);
-        }
+    pub fn statement(&mut self, text: &'s str, base: usize, diagnostics: &mut Vec<Diagnostic>) {
         let pairs = match parse_piece(Rule::statement_piece, text, base) {
             Ok(pairs) => pairs,
             Err(error) => {
@@ -231,15 +221,6 @@ impl<'s> FuncReader<'s> {
                 _ => {}
             }
         }
-    }
-
-    fn machine(&mut self, text: &'s str, base: usize, diagnostics: &mut Vec<Diagnostic>) {
-        let span = Span::new(base, base + text.len());
-        diagnostics.push(Diagnostic::error(
-            Code::Instruction,
-            "the instruction cannot be read",
-            span,
-        ));
     }
 
     /// The operation's types may only be known after its constant was read.
@@ -377,21 +358,31 @@ impl<'s> FuncReader<'s> {
             }
         } else {
             let name = self.slice(at);
-            match self.names.get(name) {
-                Some(Name::Value(value)) => Some(Operand::Value(*value)),
-                Some(Name::Lost | Name::Undefined(_)) => None,
-                // Without a header nothing is known of the arguments.
-                None if self.lost => None,
-                None => {
-                    self.names.insert(name, Name::Undefined(diagnostics.len()));
-                    diagnostics.push(self.undefined(name, at));
-                    None
-                }
-            }
+            self.resolve(name, at, diagnostics).map(Operand::Value)
         };
         match (operand, &mut out.list) {
             (Some(operand), Some(list)) => list.push(operand),
             _ => out.list = None,
+        }
+    }
+
+    /// The value of a name, reporting one that is not defined.
+    pub(super) fn resolve(
+        &mut self,
+        name: &'s str,
+        at: Span,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<ValueId> {
+        match self.names.get(name) {
+            Some(Name::Value(value)) => Some(*value),
+            Some(Name::Lost | Name::Undefined(_)) => None,
+            // Without a header nothing is known of the arguments.
+            None if self.lost => None,
+            None => {
+                self.names.insert(name, Name::Undefined(diagnostics.len()));
+                diagnostics.push(self.undefined(name, at));
+                None
+            }
         }
     }
 

@@ -114,8 +114,7 @@ impl<'a> Scanner<'a> {
     fn piece(&mut self, kind: PieceKind, start: usize) -> Piece {
         let mut piece = Piece { kind, start, end: start, too_deep: None, payload: 0 };
         match kind {
-            PieceKind::Target => piece.end = self.code_line_end(start),
-            PieceKind::Machine => piece.end = self.code_line_end(start),
+            PieceKind::Target | PieceKind::Machine => piece.end = self.code_line_end(start),
             _ => self.scan_piece(&mut piece),
         }
         self.pos = piece.end.max(start + 1);
@@ -126,10 +125,17 @@ impl<'a> Scanner<'a> {
     }
 
     /// The end of a line, a comment at its end left out.
-    fn code_line_end(&self, at: usize) -> usize {
-        let end = self.line_end(at);
-        let line = self.bytes.get(at..end).unwrap_or(&[]);
-        at + line.windows(2).position(|pair| pair == b"//").unwrap_or(line.len())
+    fn code_line_end(&self, start: usize) -> usize {
+        let end = self.line_end(start);
+        let mut at = start;
+        while at < end {
+            match self.byte(at) {
+                b'"' => at = self.string_end(at),
+                b'/' if self.byte(at + 1) == b'/' => return at,
+                _ => at += 1,
+            }
+        }
+        end
     }
 
     /// Walks words and brackets up to the head of the next piece.

@@ -1,10 +1,12 @@
 //! Operations of the `tile` and `tpb` dialects.
 
+use partita_isa::FieldKind;
+
 use super::FuncVerifier;
 use crate::diag::{Code, Diagnostic, Span};
 use crate::entity::OpId;
 use crate::module::{Op, OpSpans};
-use crate::ops::MachineOp;
+use crate::ops::{InstOp, MachineOp};
 use crate::types::Type;
 
 impl FuncVerifier<'_> {
@@ -14,10 +16,15 @@ impl FuncVerifier<'_> {
         match kind {
             MachineOp::Alloc { .. } => self.alloc(id, op, spans.ty),
             MachineOp::Inst(inst) => {
-                if inst.fields.len() != op.operands.len() || !op.results.is_empty() {
-                    let message = "an instruction has no results, and one field for each tile";
-                    let error = Diagnostic::error(Code::TileRef, message, spans.whole);
-                    self.report(error, Some(id));
+                if let Err(message) = fields(inst, op) {
+                    self.report(Diagnostic::error(Code::TileRef, message, spans.whole), Some(id));
+                }
+                if inst.engine.is_none() && inst.fields.is_empty() {
+                    let message = "an instruction at absolute addresses names its engine";
+                    self.report(
+                        Diagnostic::error(Code::Instruction, message, spans.name),
+                        Some(id),
+                    );
                 }
                 self.tiles(id, op);
             }
@@ -54,4 +61,24 @@ impl FuncVerifier<'_> {
             }
         }
     }
+}
+
+/// Each tile is the base of one address field of the instruction.
+fn fields(inst: &InstOp, op: &Op) -> Result<(), String> {
+    if inst.fields.len() != op.operands.len() || !op.results.is_empty() {
+        return Err("an instruction has no results, and one field for each tile".to_owned());
+    }
+    for (index, name) in inst.fields.iter().enumerate() {
+        let field = inst.inst.opcode().and_then(|opcode| opcode.info().layout().field(name));
+        let holds_address = field.is_some_and(|field| {
+            matches!(field.kind, FieldKind::Pattern(_) | FieldKind::Immediate { .. })
+        });
+        if !holds_address {
+            return Err(format!("the instruction has no address field `{name}`"));
+        }
+        if inst.fields[..index].contains(name) {
+            return Err(format!("`{name}` is relative to two tiles"));
+        }
+    }
+    Ok(())
 }
