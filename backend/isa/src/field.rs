@@ -22,6 +22,8 @@ pub enum FieldKind {
     Opcode,
     /// An unsigned number, printed in decimal.
     Number,
+    /// num_active_channels.
+    Channels,
     /// A number whose bits matter, printed in hex.
     Bits,
     /// One DTYPE byte.
@@ -42,6 +44,13 @@ pub enum FieldKind {
     Fp32,
     /// Bytes printed in hex.
     Bytes,
+}
+
+impl FieldKind {
+    /// Text shows these even when they have their blank value: a line reads badly without them.
+    pub(crate) const fn is_always_shown(self) -> bool {
+        matches!(self, Self::Pattern(_) | Self::Dtype | Self::DtypePair | Self::Channels)
+    }
 }
 
 /// A value that has a fixed little-endian form in a word.

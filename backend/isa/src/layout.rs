@@ -107,7 +107,7 @@ layouts! {
         12 in0_in1_dtype: u8 as FieldKind::DtypePair => 0xaa;
         13 out_dtype: u8 as FieldKind::Dtype => 0x0a;
         14 op: u8 as FieldKind::AluOp => 0;
-        15 num_active_channels: u8 as FieldKind::Number => 128;
+        15 num_active_channels: u8 as FieldKind::Channels => 128;
         16 src0_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
         32 src1_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
         48 dst_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
@@ -132,7 +132,7 @@ layouts! {
         12 src_mem_pattern: Pattern<4> as FieldKind::Pattern(4) => Pattern::default();
         32 in_dtype: u8 as FieldKind::Dtype => 0x0a;
         33 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        34 num_active_channels: u8 as FieldKind::Number => 128;
+        34 num_active_channels: u8 as FieldKind::Channels => 128;
         35 negated: u8 as FieldKind::Number => 0;
         36 op: u8 as FieldKind::AluOp => 0;
         37 op_dim: u8 as FieldKind::Enum(&SubDim::TABLE) => 0;
@@ -146,7 +146,7 @@ layouts! {
         12 src_mem_pattern: Pattern<4> as FieldKind::Pattern(4) => Pattern::default();
         32 in_dtype: u8 as FieldKind::Dtype => 0x0a;
         33 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        34 num_active_channels: u8 as FieldKind::Number => 128;
+        34 num_active_channels: u8 as FieldKind::Channels => 128;
         35 reduce_op: u8 as FieldKind::Enum(&ReduceOp::TABLE) => 0;
         36 reduce_axis: u8 as FieldKind::Enum(&ReduceAxis::TABLE) => 1;
         37 reserved0: [u8; 3] as FieldKind::Reserved => [0; 3];
@@ -161,7 +161,7 @@ layouts! {
         16 src_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
         32 in_dtype: u8 as FieldKind::Dtype => 0x0a;
         33 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        34 num_active_channels: u8 as FieldKind::Number => 128;
+        34 num_active_channels: u8 as FieldKind::Channels => 128;
         35 imm0_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
         36 op0: u8 as FieldKind::AluOp => 0;
         37 op1: u8 as FieldKind::AluOp => 0;
@@ -182,7 +182,7 @@ layouts! {
         39 imm0_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
         40 in0_in1_dtype: u8 as FieldKind::DtypePair => 0xaa;
         41 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        42 num_active_channels: u8 as FieldKind::Number => 128;
+        42 num_active_channels: u8 as FieldKind::Channels => 128;
         43 imm0_dtype: u8 as FieldKind::Dtype => 0x0a;
         44 accumulator_cmd: u8 as FieldKind::Enum(&AccumCmd::TABLE) => 0;
         45 reserved: [u8; 3] as FieldKind::Reserved => [0; 3];
@@ -195,7 +195,7 @@ layouts! {
         12 reserved0: [u8; 4] as FieldKind::Reserved => [0; 4];
         16 src0_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
         32 reversed_pred: u8 as FieldKind::Number => 0;
-        33 num_active_channels: u8 as FieldKind::Number => 128;
+        33 num_active_channels: u8 as FieldKind::Channels => 128;
         34 dtype: u8 as FieldKind::Dtype => 0x0a;
         35 pred_imm_dtype: u8 as FieldKind::Dtype => 0x09;
         36 reserved1: [u8; 2] as FieldKind::Reserved => [0; 2];

@@ -3,7 +3,10 @@
 //!
 //! Nothing here knows of a compiler: a disassembler or validator needs this crate alone.
 
+pub mod address;
 pub mod alu;
+pub mod asm;
+pub mod dma;
 pub mod dtype;
 pub mod enums;
 pub mod field;
@@ -14,9 +17,12 @@ pub mod numerics;
 pub mod opcode;
 pub mod rule;
 pub mod target;
+pub mod violation;
 pub mod word;
 
+pub use address::{Location, Memory};
 pub use alu::AluOp;
+pub use asm::AsmError;
 pub use dtype::Dtype;
 pub use enums::{
     AccumCmd, DebugCmd, ImmSrc, ReduceAxis, ReduceOp, ReverseOps, SubDim, UpdateMode, WaitMode,
@@ -31,4 +37,5 @@ pub use numerics::Domain;
 pub use opcode::{CostClass, Opcode, OpcodeInfo};
 pub use rule::{Confidence, Rule};
 pub use target::{Engine, Engines, Generation, Generations, Target};
+pub use violation::{Severity, Violation};
 pub use word::Word;

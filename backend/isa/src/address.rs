@@ -1,0 +1,82 @@
+//! The ADDR4 union (ISA 3.2) and where an address lies (ISA 3.1).
+
+use crate::target::{Generation, PARTITIONS};
+
+/// Bits 0 to 28: the address.
+pub const ADDRESS_MASK: u32 = 0x1fff_ffff;
+/// Bit 29: the field is the index address of an indirect pattern.
+pub const INDIRECT: u32 = 1 << 29;
+/// Bit 30: the shape comes from registers.
+pub const SHAPE_REG: u32 = 1 << 30;
+/// Bit 31: the address comes from a register.
+pub const ADDR_REG: u32 = 1 << 31;
+/// Registers that an address or a pointer may come from.
+pub const REGISTERS: u32 = 64;
+
+/// A partitioned on-chip memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Memory {
+    Sbuf,
+    Psum,
+}
+
+impl Memory {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sbuf => "sbuf",
+            Self::Psum => "psum",
+        }
+    }
+
+    /// Bytes of a partition that exist.
+    pub const fn active(self, generation: Generation) -> u64 {
+        match self {
+            Self::Sbuf => generation.sbuf_active(),
+            Self::Psum => generation.psum_active(),
+        }
+    }
+}
+
+/// A byte of a partition. The byte may lie beyond the active ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    pub memory: Memory,
+    pub partition: u32,
+    pub byte: u32,
+}
+
+impl Location {
+    /// Where an address lies, or `None` outside the address spaces of the generation.
+    #[inline]
+    pub const fn of(address: u32, generation: Generation) -> Option<Self> {
+        let address = address as u64;
+        let (memory, offset, stride) = if address < generation.sbuf_space() {
+            (Memory::Sbuf, address, generation.sbuf_stride())
+        } else {
+            match generation.psum_base() {
+                Some(base) => (Memory::Psum, address - base, generation.psum_stride()),
+                None => return None,
+            }
+        };
+        let partition = offset / stride;
+        if partition >= PARTITIONS {
+            return None;
+        }
+        Some(Self { memory, partition: partition as u32, byte: (offset % stride) as u32 })
+    }
+
+    /// The address, or `None` when partition or byte exceed the address space of the memory.
+    pub const fn address(self, generation: Generation) -> Option<u32> {
+        let (base, stride) = match self.memory {
+            Memory::Sbuf => (0, generation.sbuf_stride()),
+            Memory::Psum => match generation.psum_base() {
+                Some(base) => (base, generation.psum_stride()),
+                None => return None,
+            },
+        };
+        if self.partition as u64 >= PARTITIONS || self.byte as u64 >= stride {
+            return None;
+        }
+        Some((base + self.partition as u64 * stride + self.byte as u64) as u32)
+    }
+}

@@ -1,0 +1,320 @@
+//! Reading one line.
+
+use std::ops::Range;
+
+use super::AsmError;
+use super::format::{ImmediateForm, immediate_form};
+use super::parse_value::{Bases, Cursor, integer, register};
+use crate::alu::AluOp;
+use crate::dtype::Dtype;
+use crate::field::{Field, FieldKind};
+use crate::instruction::Instruction;
+use crate::layout::{events, header};
+use crate::opcode::Opcode;
+use crate::target::Target;
+use crate::word::{HexError, Word};
+
+/// Reads one instruction. `bases` is told of each symbol that an address is relative to, with the
+/// field's name, and answers whether it knows the symbol.
+///
+/// # Errors
+///
+/// When the line is not one instruction; the error says where and what to write.
+pub fn parse(
+    line: &str,
+    target: &Target,
+    bases: &mut dyn FnMut(&'static str, &str) -> bool,
+) -> Result<Instruction, AsmError> {
+    let code = line.split(';').next().unwrap_or_default().trim_end();
+    let mut cursor = Cursor { line: code, at: 0 };
+    let (mnemonic, span) = cursor.atom();
+    if mnemonic == ".word" {
+        return word_directive(&mut cursor).map(|word| Instruction::decode(&word));
+    }
+    let Some(opcode) = Opcode::from_mnemonic(mnemonic) else {
+        let names = Opcode::ALL.iter().map(|opcode| opcode.mnemonic());
+        return Err(AsmError::new(
+            span,
+            format!("unknown instruction `{mnemonic}`"),
+            did_you_mean(mnemonic, names),
+        ));
+    };
+    let mut word = Instruction::blank(opcode).encode();
+    let mut parser = Parser { cursor, target, bases, opcode };
+    parser.fields(&mut word)?;
+    Ok(Instruction::decode(&word))
+}
+
+/// [`parse`] where no symbol is known.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_plain(line: &str, target: &Target) -> Result<Instruction, AsmError> {
+    parse(line, target, &mut |_, _| false)
+}
+
+fn word_directive(cursor: &mut Cursor<'_>) -> Result<Word, AsmError> {
+    let (digits, span) = cursor.atom();
+    digits.parse().map_err(|error: HexError| {
+        AsmError::new(span, error.to_string(), "write the 64 bytes of the word in order")
+    })
+}
+
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+    target: &'a Target,
+    bases: Bases<'a>,
+    opcode: Opcode,
+}
+
+impl Parser<'_> {
+    fn fields(&mut self, word: &mut Word) -> Result<(), AsmError> {
+        let body = self.opcode.info().layout().fields;
+        let all =
+            || [body, events::LAYOUT.fields, &header::LAYOUT.fields[1..]].into_iter().flatten();
+        // One bit per byte offset at which a field has been given.
+        let mut given = 0_u64;
+        // What an immediate means depends on fields that may follow it.
+        let mut immediates: Vec<(&'static Field, &'static str, usize)> = Vec::new();
+        loop {
+            self.cursor.skip_space();
+            self.cursor.eat(",");
+            self.cursor.skip_space();
+            if self.cursor.rest().is_empty() {
+                break;
+            }
+            let (name, span) = self.cursor.take(|c| c.is_ascii_alphanumeric() || c == '_');
+            let Some(&field) = all().find(|field| field.name == name) else {
+                if name.is_empty() {
+                    return Err(self.cursor.error_here("expected `field=value`", ""));
+                }
+                return Err(AsmError::new(
+                    span,
+                    format!("{} has no field `{name}`", self.opcode.mnemonic()),
+                    did_you_mean(name, all().map(|field| field.name)),
+                ));
+            };
+            if given >> field.offset & 1 != 0 {
+                return Err(AsmError::new(span, format!("`{name}` is given twice"), ""));
+            }
+            given |= 1 << field.offset;
+            self.cursor.expect("=")?;
+            match field.kind {
+                FieldKind::Immediate { source } => {
+                    immediates.push((field, source, self.cursor.at));
+                    self.skip_value();
+                }
+                _ => {
+                    let bytes = self.value(field)?;
+                    store(word, field, &bytes);
+                }
+            }
+            self.end_of_value()?;
+        }
+        for (field, source, at) in immediates {
+            self.cursor.at = at;
+            let form = immediate_form(word, self.opcode, source);
+            let bits = self.immediate(field, form)?;
+            self.end_of_value()?;
+            store(word, field, &bits.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// A value ends at a space, a comma or the end of the line.
+    fn end_of_value(&self) -> Result<(), AsmError> {
+        match self.cursor.rest().chars().next() {
+            None | Some(',') => Ok(()),
+            Some(c) if c.is_whitespace() => Ok(()),
+            Some(_) => Err(self.cursor.error_here("unexpected text after the value", "")),
+        }
+    }
+
+    /// Passes over an immediate: an atom, with brackets if it is an address.
+    fn skip_value(&mut self) {
+        self.cursor.skip_space();
+        let mut depth = 0_usize;
+        let end = self.cursor.rest().find(|c: char| {
+            match c {
+                '[' => depth += 1,
+                ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && (c.is_whitespace() || c == ',')
+        });
+        self.cursor.at += end.unwrap_or(self.cursor.rest().len());
+    }
+
+    fn value(&mut self, field: &'static Field) -> Result<Vec<u8>, AsmError> {
+        let max = match field.size {
+            1 => u8::MAX.into(),
+            2 => u16::MAX.into(),
+            _ => i64::from(u32::MAX),
+        };
+        let number = |value: i64| value.to_le_bytes()[..field.size.min(8)].to_vec();
+        match field.kind {
+            FieldKind::Pattern(dims) => {
+                self.cursor.pattern(field.name, dims, self.target, self.bases)
+            }
+            FieldKind::DtypePair => {
+                let low = self.coded(0xf, dtype_code, dtype_names)?;
+                self.cursor.expect("/")?;
+                let high = self.coded(0xf, dtype_code, dtype_names)?;
+                Ok(vec![low | high << 4])
+            }
+            FieldKind::Dtype => Ok(vec![self.coded(0xff, dtype_code, dtype_names)?]),
+            FieldKind::AluOp => {
+                let code = |name: &str| AluOp::from_name(name).map(AluOp::code);
+                let names = || AluOp::ALL.iter().map(|op| op.name()).collect();
+                Ok(vec![self.coded(0xff, code, names)?])
+            }
+            FieldKind::Enum(table) => {
+                let names = || table.members.iter().map(|member| member.1).collect();
+                Ok(vec![self.coded(0xff, |name| table.code_of(name), names)?])
+            }
+            FieldKind::Reserved | FieldKind::Bytes => self.bytes(field),
+            FieldKind::Fp32 => {
+                let (text, span) = self.cursor.atom();
+                Ok(float_bits(text, span)?.to_le_bytes().to_vec())
+            }
+            FieldKind::Number
+            | FieldKind::Channels
+            | FieldKind::Bits
+            | FieldKind::Opcode
+            | FieldKind::Immediate { .. } => Ok(number(self.cursor.integer(0, max)?)),
+        }
+    }
+
+    /// A name of a table, or its code as a number.
+    fn coded(
+        &mut self,
+        max: u8,
+        code: impl Fn(&str) -> Option<u8>,
+        names: impl Fn() -> Vec<&'static str>,
+    ) -> Result<u8, AsmError> {
+        let (text, span) = self.cursor.atom();
+        match code(text) {
+            Some(found) if found <= max => Ok(found),
+            Some(_) => Err(AsmError::new(span, format!("`{text}` does not fit a pair"), "")),
+            None if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                integer(text, span, 0, max.into()).map(|value| value as u8)
+            }
+            None => Err(AsmError::new(
+                span,
+                format!("unknown name `{text}`"),
+                did_you_mean(text, names().into_iter()),
+            )),
+        }
+    }
+
+    fn bytes(&mut self, field: &Field) -> Result<Vec<u8>, AsmError> {
+        let (text, span) = self.cursor.atom();
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let byte = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        };
+        let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
+        match bytes {
+            Some(bytes) if bytes.len() == field.size && digits.len() == 2 * field.size => Ok(bytes),
+            _ => Err(AsmError::new(
+                span,
+                format!("{} is {} bytes", field.name, field.size),
+                format!("write 0x and {} hex digits, the first byte first", 2 * field.size),
+            )),
+        }
+    }
+
+    fn immediate(&mut self, field: &'static Field, form: ImmediateForm) -> Result<u32, AsmError> {
+        self.cursor.skip_space();
+        let start = self.cursor.at;
+        let (text, span) = self.cursor.atom();
+        if text.starts_with("0x") {
+            return integer(text, span, 0, u32::MAX.into()).map(|bits| bits as u32);
+        }
+        match form {
+            ImmediateForm::Pointer => {
+                self.cursor.at = start;
+                self.cursor.address(field.name, self.target, self.bases)
+            }
+            ImmediateForm::Register => register(text).map(u32::from).ok_or_else(|| {
+                let help = "the source is REG_POINTER: write r0 to r63";
+                AsmError::new(span, "expected a register", help)
+            }),
+            ImmediateForm::Float => float_bits(text, span),
+            ImmediateForm::Integer => {
+                integer(text, span, i32::MIN.into(), u32::MAX.into()).map(|value| value as u32)
+            }
+        }
+    }
+}
+
+fn store(word: &mut Word, field: &Field, bytes: &[u8]) {
+    if let Some(place) = word.0.get_mut(field.offset..field.offset + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+fn dtype_code(name: &str) -> Option<u8> {
+    Dtype::from_name(name).map(Dtype::code)
+}
+
+fn dtype_names() -> Vec<&'static str> {
+    Dtype::ALL.iter().map(|dtype| dtype.name()).collect()
+}
+
+/// The bits of a decimal fp32 value, or bits in hex.
+fn float_bits(text: &str, span: Range<usize>) -> Result<u32, AsmError> {
+    if text.starts_with("0x") {
+        return integer(text, span, 0, u32::MAX.into()).map(|bits| bits as u32);
+    }
+    match text.parse::<f32>() {
+        Ok(value) if !value.is_nan() => Ok(value.to_bits()),
+        _ => Err(AsmError::new(
+            span,
+            format!("expected an fp32 value, found `{text}`"),
+            "write 2.5, 1e-6, inf, or the bits as 0x40200000 (a NaN has no other spelling)",
+        )),
+    }
+}
+
+/// A hint naming the nearest candidate, or all of them when they are few.
+fn did_you_mean<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> String {
+    let lower = name.to_ascii_lowercase();
+    let nearest = candidates
+        .clone()
+        .map(|candidate| (distance(&lower, &candidate.to_ascii_lowercase()), candidate))
+        .min_by_key(|&(distance, _)| distance);
+    match nearest {
+        Some((distance, candidate)) if distance <= 1 + name.len() / 4 => {
+            format!("did you mean `{candidate}`?")
+        }
+        _ if candidates.clone().count() <= 24 => {
+            format!("use one of {}", candidates.collect::<Vec<_>>().join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Edit distance between two short names; long ones are cut.
+fn distance(a: &str, b: &str) -> usize {
+    const LONGEST: usize = 40;
+    let b: Vec<u8> = b.bytes().take(LONGEST).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().take(LONGEST).enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(&b) {
+            let up = *cell;
+            let new = (diagonal + usize::from(from != *to)).min(up + 1).min(left + 1);
+            diagonal = up;
+            left = new;
+            *cell = new;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
