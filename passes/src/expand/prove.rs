@@ -5,9 +5,8 @@ use std::fmt;
 
 use partita_ir::eval::eval_func;
 use partita_ir::float;
-use partita_ir::module::ArgAttrs;
 use partita_ir::ops::TensorOp;
-use partita_ir::{Diagnostic, ElemType, Func, Operand, TensorData, TensorType, ValueDef};
+use partita_ir::{Diagnostic, ElemType, Func, FuncBuilder, Operand, TensorData, TensorType};
 use partita_isa::Target;
 
 use super::{Applied, eval_options, legalize};
@@ -70,23 +69,17 @@ pub fn single(
     operands: &[Result<TensorType, Operand>],
     result: &TensorType,
 ) -> Result<Func, String> {
-    let mut func = Func::new("case");
-    let mut inputs = Vec::new();
-    for (index, operand) in operands.iter().enumerate() {
-        inputs.push(match operand {
-            Ok(ty) => {
-                func.add_arg(&format!("a{index}"), ty.clone(), ArgAttrs::default()).into()
-            }
+    let mut b = FuncBuilder::new("case");
+    let operands: Vec<Operand> = operands
+        .iter()
+        .enumerate()
+        .map(|(index, operand)| match operand {
+            Ok(ty) => b.arg(&format!("a{index}"), ty.clone()).into(),
             Err(literal) => *literal,
-        });
-    }
-    let types = partita_ir::infer::operand_types(&func, &inputs).ok_or("a tile")?;
-    let ty = partita_ir::infer::result_type(&op, &types, result).map_err(|e| e.to_string())?;
-    let id = func.push_op(op, inputs, []);
-    let value = func.add_value("y", ty, ValueDef::Op(id));
-    func.ops[id].results.push(value);
-    func.push_return(&[value]);
-    Ok(func)
+        })
+        .collect();
+    let value = b.named("y").op(op, &operands, result).map_err(|error| error.to_string())?;
+    Ok(b.finish(&[value]))
 }
 
 /// Legalizes a function and compares it with the original.

@@ -89,9 +89,14 @@ impl Emit<'_, '_> {
         self.two(op, a, b)
     }
 
-    /// The first where the mask is set, else the second; bits move unchanged.
+    /// The first where the mask is set, else the second; bits move unchanged. A known
+    /// mask chooses now.
     pub fn select(&mut self, mask: Val, yes: impl Into<Val>, no: impl Into<Val>) -> Emitted {
         let (yes, no) = (yes.into(), no.into());
+        if let Some(mask) = mask.operand.literal() {
+            let set = mask.to_bits(ElemType::I1).is_ok_and(|bits| bits != 0);
+            return Ok(if set { yes } else { no });
+        }
         self.to(ElementwiseOp::Select, &[mask, yes, no], yes.dtype)
     }
 
