@@ -3,6 +3,9 @@
 //! A [`Program`](program::Program) is the meeting point: `emit` makes it from the `tpb` dialect, [`image`] and
 //! [`asm_file`] store it, [`cost`] prices it, and the interpreter executes it.
 
+pub mod asm_file;
+pub mod cost;
+pub mod image;
 pub mod program;
 
 pub use partita_isa as isa;

@@ -173,8 +173,10 @@ impl Program {
     fn check_hbm(&self) -> Result<(), ProgramError> {
         let hbm_bytes = self.io.hbm_bytes;
         let tensors = self.io.inputs.iter().chain(&self.io.outputs);
-        let tensors = tensors.map(|tensor| (tensor.name.as_str(), tensor.address, tensor.byte_len()));
-        let data = self.data.iter().map(|block| ("data", block.address, Some(block.bytes.len() as u64)));
+        let tensors =
+            tensors.map(|tensor| (tensor.name.as_str(), tensor.address, tensor.byte_len()));
+        let data =
+            self.data.iter().map(|block| ("data", block.address, Some(block.bytes.len() as u64)));
         for (name, address, bytes) in tensors.chain(data) {
             let end = bytes.and_then(|bytes| address.checked_add(bytes));
             if end.is_none_or(|end| end > hbm_bytes) {
