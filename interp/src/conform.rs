@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use partita_isa::{Dtype, Engine, Target, Word, check};
+use partita_isa::{Dtype, Engine, Instruction, Target, Word, check};
 use serde::Deserialize;
 
 use crate::machine::{Limits, Machine};
@@ -154,7 +154,7 @@ fn judge_execution(
     }
     for (index, word) in words.iter().enumerate() {
         machine
-            .step(engine, word)
+            .step(engine, &Instruction::decode(word))
             .map_err(|fault| format!("word {index}: {fault}"))?;
     }
     let tolerance = Tolerance::new(vector, target)?;

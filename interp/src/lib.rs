@@ -7,8 +7,10 @@
 //! * [`numeric`]: formats, conversions and operations.
 //! * [`walk`]: access patterns.
 
+pub mod dma;
 pub mod error;
 pub mod events;
+pub mod exec;
 pub mod machine;
 pub mod memory;
 pub mod numeric;

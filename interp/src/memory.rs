@@ -1,16 +1,10 @@
 //! The two partitioned memories, and how the rows of one instruction's operands are taken apart (ISA 3.1).
 
 use partita_isa::Generation;
+pub use partita_isa::Memory as Space;
 
 /// Partitions of each memory.
 pub const PARTITIONS: usize = 128;
-
-/// An on-chip memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
-    Sbuf,
-    Psum,
-}
 
 /// The partition where an operand's rows begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +99,11 @@ impl Memory {
             Space::Psum => &mut self.psum,
         };
         bank.bytes.get_mut(place.partition * bank.row..(place.partition + 1) * bank.row)
+    }
+
+    /// All of SBUF, one partition's active bytes after the other.
+    pub fn sbuf_mut(&mut self) -> &mut [u8] {
+        &mut self.sbuf.bytes
     }
 
     /// Takes the rows of `count` channels apart: the destination's for writing, the sources' for reading.

@@ -1,6 +1,6 @@
 //! Running a plan on the machine.
 
-use partita_isa::{Engine, Instruction, Word};
+use partita_isa::{Engine, Instruction};
 use rayon::prelude::*;
 
 use crate::error::Fault;
@@ -23,15 +23,13 @@ impl Machine {
     ///
     /// # Errors
     /// An illegal word, an unsatisfied wait, or what [`Machine::execute`] refuses.
-    pub fn step(&mut self, engine: Engine, word: &Word) -> Result<(), Fault> {
-        let instruction = Instruction::decode(word);
-        let events = instruction.events;
-        if !self.may_start(&events) {
-            return Err(self.unsatisfied(&events));
+    pub fn step(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
+        if !self.may_start(&word.events) {
+            return Err(self.unsatisfied(&word.events));
         }
-        self.start(&events);
-        self.execute(engine, &instruction)?;
-        self.complete(&events);
+        self.start(&word.events);
+        self.execute(engine, word)?;
+        self.complete(&word.events);
         Ok(())
     }
 

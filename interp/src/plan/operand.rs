@@ -1,17 +1,12 @@
 //! From access patterns and immediates to places, walks and scalars.
 
+use partita_isa::address::{ADDR_REG, ADDRESS_MASK, INDIRECT, Location, SHAPE_REG};
 use partita_isa::{Dtype, Generation, ImmSrc, Pattern};
 
 use crate::error::Fault;
 use crate::machine::{Limits, Machine, REGISTERS};
-use crate::memory::{PARTITIONS, Place, Space};
+use crate::memory::{Place, Space};
 use crate::walk::Walk;
-
-/// Marker bits of a start address (ISA 3.2).
-const ADDRESS_MASK: u32 = 0x1FFF_FFFF;
-const INDIRECT: u32 = 1 << 29;
-const SHAPE_REGISTER: u32 = 1 << 30;
-const ADDRESS_REGISTER: u32 = 1 << 31;
 
 /// What the operands of an instruction are resolved against.
 #[derive(Clone, Copy, Debug)]
@@ -62,14 +57,14 @@ impl Immediate {
 }
 
 /// An address taken apart.
-struct Location {
+struct Located {
     address: u32,
     register: Option<u8>,
     place: Place,
     offset: usize,
 }
 
-impl Location {
+impl Located {
     fn fault(&self, rule: &'static str, reason: &'static str) -> Fault {
         Fault::Address { rule, address: self.address, register: self.register, reason }
     }
@@ -117,7 +112,7 @@ impl<'a> Resolver<'a> {
         dtype: Dtype,
         channels: usize,
     ) -> Result<Operand, Fault> {
-        if pattern.start_addr & SHAPE_REGISTER != 0 {
+        if pattern.start_addr & SHAPE_REG != 0 {
             return Err(Fault::ShapeRegister);
         }
         if pattern.start_addr & INDIRECT != 0 {
@@ -154,7 +149,7 @@ impl<'a> Resolver<'a> {
                 return Ok(Immediate::Value(u64::from(slot) << unused >> unused));
             }
             Some(ImmSrc::Pointer) => slot,
-            Some(ImmSrc::RegPointer) => slot | ADDRESS_REGISTER,
+            Some(ImmSrc::RegPointer) => slot | ADDR_REG,
             None => return Err(Fault::Unsupported("immediate source")),
         };
         let location = self.locate(address, channels)?;
@@ -169,8 +164,8 @@ impl<'a> Resolver<'a> {
 
     /// Takes an address apart and checks that `channels` rows from there on exist and may be used (ADR-3, ADR-4,
     /// CH-3).
-    fn locate(&self, field: u32, channels: usize) -> Result<Location, Fault> {
-        let (address, register) = if field & ADDRESS_REGISTER != 0 {
+    fn locate(&self, field: u32, channels: usize) -> Result<Located, Fault> {
+        let (address, register) = if field & ADDR_REG != 0 {
             let number = field as u8;
             let value = self.registers.get(usize::from(number));
             let value = value.ok_or(Fault::Unsupported("register number"))?;
@@ -182,15 +177,13 @@ impl<'a> Resolver<'a> {
         if address & !ADDRESS_MASK != 0 {
             return fault("ADR-9", "has marker bits set");
         }
-        let (space, within, stride) = match self.generation.psum_base() {
-            Some(base) if u64::from(address) >= base => {
-                (Space::Psum, u64::from(address) - base, self.generation.psum_stride())
-            }
-            _ => (Space::Sbuf, u64::from(address), self.generation.sbuf_stride()),
-        };
-        let (partition, offset) = ((within / stride) as usize, (within % stride) as usize);
-        if partition >= PARTITIONS || offset >= self.row_bytes(space) {
+        let Some(location) = Location::of(address, self.generation) else {
             return fault("ADR-3", "is in no memory");
+        };
+        let (space, partition) = (location.memory, location.partition as usize);
+        let offset = location.byte as usize;
+        if offset >= self.row_bytes(space) {
+            return fault("ADR-3", "is beyond the active bytes of its partition");
         }
         if space == Space::Psum && self.sbuf_only {
             return fault("ADR-4", "is in PSUM, which this instruction cannot reach");
@@ -203,13 +196,10 @@ impl<'a> Resolver<'a> {
         if !partition.is_multiple_of(unit) {
             return fault("CH-3", "starts in a partition that this many channels cannot start in");
         }
-        Ok(Location { address, register, place: Place { space, partition }, offset })
+        Ok(Located { address, register, place: Place { space, partition }, offset })
     }
 
     fn row_bytes(&self, space: Space) -> usize {
-        match space {
-            Space::Sbuf => self.generation.sbuf_active() as usize,
-            Space::Psum => self.generation.psum_active() as usize,
-        }
+        space.active(self.generation) as usize
     }
 }
