@@ -34,6 +34,8 @@ pub use diag::{Diagnostic, Source, Span};
 pub use entity::{Arena, OpId, ValueId};
 pub use infer::InferError;
 pub use literal::Literal;
-pub use module::{ArgAttrs, Func, Module, Op, Operand, RandomRange, Value, ValueDef};
-pub use ops::{ElementwiseOp, OpKind, TensorOp};
+pub use module::{
+    ArgAttrs, DEFAULT_TARGET, Func, Module, Op, Operand, RandomRange, Value, ValueDef,
+};
+pub use ops::{DmaOp, ElementwiseOp, InstOp, MachineOp, OpKind, TensorOp};
 pub use types::{ElemType, Space, TensorType, TileType, Type};

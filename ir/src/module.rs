@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::diag::Span;
 use crate::entity::{Arena, EntityId, OpId, ValueId};
 use crate::literal::Literal;
-use crate::ops::{OpKind, TensorOp};
+use crate::ops::{MachineOp, OpKind, TensorOp};
 use crate::types::{ElemType, TensorType, Type};
 
 /// A program: functions with distinct names.
@@ -117,6 +117,21 @@ impl Op {
 
     pub fn as_tensor(&self) -> Option<&TensorOp> {
         self.kind.as_tensor()
+    }
+
+    pub fn as_machine(&self) -> Option<&MachineOp> {
+        self.kind.as_machine()
+    }
+
+    /// The tiles that a machine operation's addresses are relative to, each with
+    /// the field that refers to it.
+    pub fn tiles(&self) -> impl Iterator<Item = (&'static str, ValueId)> + '_ {
+        let fields = self.as_machine().map_or(&[] as &[&'static str], MachineOp::fields);
+        fields
+            .iter()
+            .copied()
+            .zip(&self.operands)
+            .filter_map(|(field, operand)| Some((field, operand.value()?)))
     }
 }
 

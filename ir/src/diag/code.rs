@@ -117,6 +117,12 @@ codes! {
 
     Unsupported "E0501" "the target has no exact form of the operation"
         "choose another target or element type";
+    RowTooLarge "E0502" "a row of the operation does not fit SBUF"
+        "make the folded dimension shorter";
+    Capacity "E0503" "the live tiles do not fit SBUF"
+        "this is a fault of the tiling; please report it";
+    Internal "E0901" "the compiler broke one of its own promises"
+        "this is a fault of Partita; please report it with the program";
 }
 
 impl fmt::Display for Code {

@@ -5,7 +5,7 @@ mod machine;
 mod tensor;
 
 pub use elementwise::{Class, Domain, ElementwiseOp};
-pub use machine::{InstOp, MachineOp};
+pub use machine::{DmaOp, InstOp, MachineOp};
 pub use tensor::{
     CrossLaneAxis, CrossLaneOp, Emit, PadAmounts, ReduceOp, Seed, SliceRange, TensorOp,
     TensorOpName,

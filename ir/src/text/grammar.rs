@@ -101,7 +101,7 @@ fn unknown_op(piece: &str, base: usize) -> Option<Diagnostic> {
     let word = found_word(tail.trim_start());
     let name = word.strip_prefix("tensor.").unwrap_or(word);
     if name.is_empty()
-        || matches!(word, "tile.alloc" | "tpb.alloc")
+        || matches!(word, "tile.alloc" | "tpb.alloc" | "tile.constant" | "tpb.constant")
         || name.starts_with(|c: char| c.is_ascii_digit())
         || TensorOpName::ALL.iter().any(|op| op.name() == name)
     {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use partita_isa::{Target, asm};
+use partita_isa::{Target, asm, dma};
 
 use crate::data::TensorData;
 use crate::entity::{OpId, ValueId};
@@ -316,6 +316,14 @@ impl Printer<'_> {
             MachineOp::Alloc { address: Some(address) } => {
                 self.show(format_args!("tpb.alloc at {address:#x}"))
             }
+            MachineOp::Constant { address, data } => {
+                self.put(kind.kind_name());
+                if let Some(address) = address {
+                    self.show(format_args!(" at {address:#x}"));
+                }
+                self.put(" ");
+                self.constant(data);
+            }
             MachineOp::Inst(inst) => {
                 self.put(kind.kind_name());
                 self.put(" ");
@@ -323,15 +331,22 @@ impl Printer<'_> {
                     self.put(engine.name());
                     self.put(" ");
                 }
-                let func = self.func;
-                let text = asm::format(&inst.inst, self.target, &|field| {
-                    let index = inst.fields.iter().position(|&name| name == field)?;
-                    let value = op.operands.get(index)?.value()?;
-                    Some(format!("%{}", func.values.get(value)?.name))
-                });
+                let text = asm::format(&inst.inst, self.target, &|field| self.base(op, field));
                 self.put(&text);
             }
+            MachineOp::Dma(dma) => {
+                let text = dma::format(&dma.desc, self.target, &|field| self.base(op, field));
+                self.put(kind.kind_name());
+                // The operation's name says already that it is a transfer.
+                self.put(text.strip_prefix("dma").unwrap_or(&text));
+            }
         }
+    }
+
+    /// The tile that a field is relative to.
+    fn base(&self, op: &Op, field: &str) -> Option<String> {
+        let (_, value) = op.tiles().find(|&(name, _)| name == field)?;
+        Some(format!("%{}", self.func.values.get(value)?.name))
     }
 
     /// `name(operands)`

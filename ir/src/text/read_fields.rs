@@ -14,7 +14,7 @@ use crate::ops::{
     CrossLaneAxis, CrossLaneOp, ElementwiseOp, Emit, MachineOp, OpKind, PadAmounts, ReduceOp, Seed,
     SliceRange, TensorOp,
 };
-use crate::types::{Dims, Type};
+use crate::types::{Dims, TensorType, Type};
 
 pub(super) type P<'a> = Pair<'a, Rule>;
 
@@ -124,6 +124,11 @@ impl<'a> Fields<'a> {
         if rule == Rule::alloc {
             return Ok(Some(OpKind::Machine(MachineOp::Alloc { address: self.address })));
         }
+        if rule == Rule::preset {
+            let data = self.constant(ty)?;
+            let preset = |data| MachineOp::Constant { address: self.address, data };
+            return Ok(data.map(preset).map(OpKind::Machine));
+        }
         Ok(self.tensor_op(rule, ty, whole)?.map(OpKind::Tensor))
     }
 
@@ -188,13 +193,7 @@ impl<'a> Fields<'a> {
 
     fn constant(&self, ty: Option<&Type>) -> Read<Option<TensorData>> {
         let (Some((text, at)), Some(ty)) = (self.dense, ty) else { return Ok(None) };
-        let Type::Tensor(ty) = ty else {
-            return Err(Box::new(Diagnostic::error(
-                Code::ValueKind,
-                "a constant is a tensor, not a tile",
-                at,
-            )));
-        };
+        let ty = &TensorType { shape: ty.shape().into(), dtype: ty.dtype() };
         if let Err(error) = crate::infer::check_type(ty) {
             return Err(Box::new(Diagnostic::error(error.code, error.message, at)));
         }

@@ -1,13 +1,14 @@
-//! Instructions, one a line, in the assembler's syntax.
+//! Instructions and transfers, one a line, in the machine's own syntax.
 
-use partita_isa::{Engine, Target, asm};
+use partita_isa::{AsmError, Engine, Target, asm, dma};
 use smallvec::SmallVec;
 
 use super::grammar::{Rule, parse_piece};
 use super::read_func::{FuncReader, loc};
 use crate::diag::{Code, Diagnostic, Span};
+use crate::entity::ValueId;
 use crate::module::{Op, OpSpans, Operand};
-use crate::ops::{InstOp, MachineOp, OpKind};
+use crate::ops::{DmaOp, InstOp, MachineOp, OpKind};
 
 impl<'s> FuncReader<'s> {
     /// Reads `tile.inst dve tensor_tensor … loc(…)`, which starts at byte `base`.
@@ -26,32 +27,24 @@ impl<'s> FuncReader<'s> {
             name: Span::new(base, base + keyword),
             ..OpSpans::default()
         };
-        if !matches!(name, "tile.inst" | "tpb.inst") {
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::UnknownOp,
-                    format!("there is no operation `{name}`"),
-                    spans.name,
-                )
-                .help(
-                    "a statement of these dialects is `%t = tile.alloc`, `tile.inst` or `tpb.inst`",
-                ),
-            );
-            return;
-        }
-        let (engine, rest) = engine(&code[keyword..]);
-        let rest_at = base + code.len() - rest.len();
-        let Some((inst, operands)) =
-            self.instruction(rest, rest_at, target, &mut spans, diagnostics)
-        else {
-            return;
+        let read = match name {
+            "tile.inst" | "tpb.inst" => {
+                self.inst(&code[keyword..], base + keyword, target, &mut spans, diagnostics)
+            }
+            "tile.dma" | "tpb.dma" => {
+                self.dma(&code[keyword..], base + keyword, target, &mut spans, diagnostics)
+            }
+            _ => {
+                let message = format!("there is no operation `{name}`");
+                diagnostics
+                    .push(Diagnostic::error(Code::UnknownOp, message, spans.name).help(STATEMENTS));
+                None
+            }
         };
-        let (values, fields): (SmallVec<[Operand; 3]>, SmallVec<[&'static str; 3]>) =
-            operands.into_iter().unzip();
-        let inst = InstOp { engine, inst, fields };
+        let Some((kind, operands)) = read else { return };
         let op = self.func.ops.push(Op {
-            kind: OpKind::Machine(MachineOp::Inst(Box::new(inst))),
-            operands: values,
+            kind: OpKind::Machine(kind),
+            operands: operands.into_iter().map(Operand::Value).collect(),
             results: SmallVec::new(),
             loc,
         });
@@ -59,25 +52,61 @@ impl<'s> FuncReader<'s> {
         self.func.spans.set_op(op, spans);
     }
 
-    /// The word and the tiles that its fields are relative to; `None` after a
-    /// report.
-    #[allow(clippy::type_complexity)]
-    fn instruction(
+    fn inst(
         &mut self,
         text: &'s str,
         base: usize,
         target: &Target,
         spans: &mut OpSpans,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<(partita_isa::Instruction, SmallVec<[(Operand, &'static str); 3]>)> {
-        let mut operands: SmallVec<[(Operand, &'static str); 3]> = SmallVec::new();
-        let mut complete = true;
+    ) -> Option<(MachineOp, SmallVec<[ValueId; 3]>)> {
+        let (engine, rest) = engine(text);
+        let base = base + text.len() - rest.len();
+        let parse = |bases: Bases<'_>| asm::parse(rest, target, bases);
+        let (inst, operands) = self.with_tiles(rest, base, parse, spans, diagnostics)?;
+        let (operands, fields) = operands.into_iter().unzip();
+        Some((MachineOp::Inst(Box::new(InstOp { engine, inst, fields })), operands))
+    }
+
+    fn dma(
+        &mut self,
+        text: &'s str,
+        base: usize,
+        target: &Target,
+        spans: &mut OpSpans,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<(MachineOp, SmallVec<[ValueId; 3]>)> {
+        const WORD: &str = "dma";
+        let line = format!("{WORD}{text}");
+        let parse = |bases: Bases<'_>| {
+            dma::parse(&line, target, bases).map_err(|mut error| {
+                let within = |at: usize| at.saturating_sub(WORD.len());
+                error.span = within(error.span.start)..within(error.span.end);
+                error
+            })
+        };
+        let (desc, operands) = self.with_tiles(text, base, parse, spans, diagnostics)?;
+        let (operands, fields) = operands.into_iter().unzip();
+        Some((MachineOp::Dma(Box::new(DmaOp { desc, fields })), operands))
+    }
+
+    /// Parses by the machine's syntax, and resolves the tiles that the text names;
+    /// `None` after a report.
+    fn with_tiles<T>(
+        &mut self,
+        text: &'s str,
+        base: usize,
+        parse: impl FnOnce(Bases<'_>) -> Result<T, AsmError>,
+        spans: &mut OpSpans,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<(T, SmallVec<[(ValueId, &'static str); 3]>)> {
         let mut symbols: SmallVec<[(&'static str, String); 3]> = SmallVec::new();
-        let parsed = asm::parse(text, target, &mut |field, symbol| {
+        let parsed = parse(&mut |field, symbol| {
             symbols.push((field, symbol.to_owned()));
             true
         });
-        // Names are looked for in the order of the text.
+        let mut operands = Some(SmallVec::new());
+        // The symbols come in the order of the text.
         let mut searched = 0;
         for (field, symbol) in symbols {
             let found = text
@@ -88,27 +117,33 @@ impl<'s> FuncReader<'s> {
             let name = text.get(found..searched).unwrap_or("");
             let at = Span::new(base + found, base + searched);
             spans.operands.push(at);
-            match self.resolve(name, at, diagnostics) {
-                Some(value) => operands.push((Operand::Value(value), field)),
-                None => complete = false,
+            match (self.resolve(name, at, diagnostics), &mut operands) {
+                (Some(value), Some(list)) => list.push((value, field)),
+                _ => operands = None,
             }
         }
         match parsed {
-            Ok(inst) => complete.then_some((inst, operands)),
+            Ok(item) => operands.map(|operands| (item, operands)),
             Err(error) => {
-                let span =
-                    Span::new(base + error.span.start, base + error.span.end.max(error.span.start));
-                let mut diagnostic =
+                let span = Span::new(base + error.span.start, base + error.span.end);
+                let diagnostic =
                     Diagnostic::error(Code::Instruction, error.message, span).label("here");
-                if !error.help.is_empty() {
-                    diagnostic = diagnostic.help(error.help);
-                }
-                diagnostics.push(diagnostic);
+                diagnostics.push(if error.help.is_empty() {
+                    diagnostic
+                } else {
+                    diagnostic.help(error.help)
+                });
                 None
             }
         }
     }
 }
+
+/// Told of each symbol with its field, and answers whether it is known.
+type Bases<'a> = &'a mut dyn FnMut(&'static str, &str) -> bool;
+
+const STATEMENTS: &str =
+    "the machine's operations are `alloc`, `inst` and `dma`, after `tile.` or `tpb.`";
 
 /// An engine's name before the instruction, where there is one.
 fn engine(text: &str) -> (Option<Engine>, &str) {

@@ -45,6 +45,13 @@ fn read_shaped(text: &str, base: usize) -> Result<(Shape, ElemType), Box<Diagnos
         rest = tail;
     }
     let at = base + text.len() - rest.len();
+    if rest.starts_with('?') {
+        let error =
+            Diagnostic::error(Code::UnknownType, "sizes are known numbers", Span::new(at, at + 1));
+        return Err(Box::new(
+            error.label("not a number").help("write the size; compile once for each"),
+        ));
+    }
     match rest.parse() {
         Ok(dtype) => Ok((shape, dtype)),
         Err(_) => Err(Box::new(unknown(

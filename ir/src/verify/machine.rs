@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic, Span};
 use crate::entity::OpId;
 use crate::module::{Op, OpSpans};
 use crate::ops::{InstOp, MachineOp};
-use crate::types::Type;
+use crate::types::{Space, TileType, Type};
 
 impl FuncVerifier<'_> {
     pub(super) fn machine_op(&mut self, id: OpId, op: &Op, kind: &MachineOp) {
@@ -15,6 +15,21 @@ impl FuncVerifier<'_> {
         let spans = self.func.spans.op(id).unwrap_or(&none);
         match kind {
             MachineOp::Alloc { .. } => self.alloc(id, op, spans.ty),
+            MachineOp::Constant { data, .. } => {
+                self.alloc(id, op, spans.ty);
+                let expected =
+                    TileType::new(Space::Hbm, data.shape().iter().copied(), data.dtype());
+                let ty = op
+                    .result()
+                    .and_then(|result| self.func.values.get(result))
+                    .map(|value| &value.ty);
+                if let Some(Type::Tile(tile)) = ty
+                    && *tile != expected
+                {
+                    let message = format!("the result is `{expected}`, not `{tile}`");
+                    self.report(Diagnostic::error(Code::ResultShape, message, spans.ty), Some(id));
+                }
+            }
             MachineOp::Inst(inst) => {
                 if let Err(message) = fields(inst, op) {
                     self.report(Diagnostic::error(Code::TileRef, message, spans.whole), Some(id));
@@ -25,6 +40,20 @@ impl FuncVerifier<'_> {
                         Diagnostic::error(Code::Instruction, message, spans.name),
                         Some(id),
                     );
+                }
+                self.tiles(id, op);
+            }
+            MachineOp::Dma(dma) => {
+                if dma.fields.len() != op.operands.len()
+                    || !op.results.is_empty()
+                    || !matches!(
+                        dma.fields.as_slice(),
+                        [] | ["src" | "dst"] | ["src", "dst"] | ["dst", "src"]
+                    )
+                {
+                    let message =
+                        "a transfer has no results, and at most one tile for `src` and `dst` each";
+                    self.report(Diagnostic::error(Code::TileRef, message, spans.whole), Some(id));
                 }
                 self.tiles(id, op);
             }
