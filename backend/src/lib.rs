@@ -5,6 +5,7 @@
 
 pub mod asm_file;
 pub mod cost;
+pub mod emit;
 pub mod image;
 pub mod program;
 
