@@ -14,6 +14,12 @@ impl EnumTable {
         self.members.iter().find(|member| member.0 == code).map(|member| member.1)
     }
 
+    /// Every member, for a message.
+    pub fn listing(&self) -> String {
+        let names: Vec<&str> = self.members.iter().map(|member| member.1).collect();
+        names.join(", ")
+    }
+
     pub fn code_of(&self, name: &str) -> Option<u8> {
         self.members.iter().find(|member| member.1.eq_ignore_ascii_case(name)).map(|m| m.0)
     }

@@ -6,6 +6,7 @@
 pub mod address;
 pub mod alu;
 pub mod asm;
+pub mod check;
 pub mod dma;
 pub mod dtype;
 pub mod enums;
@@ -23,6 +24,7 @@ pub mod word;
 pub use address::{Location, Memory};
 pub use alu::AluOp;
 pub use asm::AsmError;
+pub use check::{check, is_legal};
 pub use dtype::Dtype;
 pub use enums::{
     AccumCmd, DebugCmd, ImmSrc, ReduceAxis, ReduceOp, ReverseOps, SubDim, UpdateMode, WaitMode,

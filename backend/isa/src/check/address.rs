@@ -1,0 +1,433 @@
+//! Operands: where they start, how far they reach, how many elements they have (ISA 3.3, 3.4, 4.3,
+//! 4.4, 4.5).
+
+use super::checker::{Checker, Under};
+use crate::address::{ADDR_REG, ADDRESS_MASK, INDIRECT, Location, Memory, REGISTERS, SHAPE_REG};
+use crate::dtype::Dtype;
+use crate::field::{Field, Pattern};
+use crate::rule::{self, Rule};
+use crate::target::Generation;
+
+/// Where an operand starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// An immediate address inside the address spaces; its byte may be past the active ones.
+    At(Location),
+    /// A register holds it.
+    Register,
+    /// A gather: the data's place, and whether index and data break IND-1.
+    Indirect { data: Option<Location>, apart: bool },
+    /// An immediate address outside every memory (ADR-3).
+    Outside,
+    /// A register form with a bad number or reserved bytes (ADR-1).
+    BadRegister,
+    /// Marker bits without a meaning here (ADR-9).
+    BadMarker,
+}
+
+/// Elements per channel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Count {
+    Elements(u64),
+    /// Known at run time only.
+    FromRegisters,
+    /// Some count is 0 (TV-1).
+    Zero,
+}
+
+/// One memory operand of an instruction, with the pattern extended to four dimensions.
+#[derive(Clone, Copy)]
+pub(super) struct Operand {
+    pub field: &'static Field,
+    pub start: Start,
+    pub count: Count,
+    /// `None` when the code names no dtype that an operand can have: alignment and reach are then
+    /// not tested.
+    pub dtype: Option<Dtype>,
+    pub writes: bool,
+    address: u32,
+    step: [i16; 4],
+    num: [u16; 4],
+}
+
+impl Operand {
+    #[inline]
+    pub fn new<const D: usize>(
+        pattern: &Pattern<D>,
+        field: &'static Field,
+        dtype_code: u8,
+        writes: bool,
+        generation: Generation,
+    ) -> Self {
+        let bits = pattern.start_addr;
+        let (mut step, mut num) = ([1; 4], [1; 4]);
+        step[..D].copy_from_slice(&pattern.step_elem);
+        num[..D].copy_from_slice(&pattern.num_elem);
+        let start = start(bits, &step, &num, D, generation);
+        let count = match start {
+            // Index count stands in bytes 8 and 9 of the field.
+            Start::Indirect { .. } => match index_count(&step, &num, D) {
+                0 => Count::Zero,
+                n => Count::Elements(n.into()),
+            },
+            _ if bits & SHAPE_REG != 0 => Count::FromRegisters,
+            _ => match num.iter().map(|&n| u64::from(n)).product() {
+                0 => Count::Zero,
+                n => Count::Elements(n),
+            },
+        };
+        let dtype = Dtype::from_code(dtype_code).filter(|dtype| dtype.is_output_64());
+        Self { field, start, count, dtype, writes, address: bits & ADDRESS_MASK, step, num }
+    }
+
+    /// The place of an immediate address.
+    pub fn location(&self) -> Option<Location> {
+        match self.start {
+            Start::At(location) => Some(location),
+            Start::Indirect { data, .. } => data,
+            _ => None,
+        }
+    }
+
+    pub fn is_in_psum(&self) -> bool {
+        self.location().is_some_and(|location| location.memory == Memory::Psum)
+    }
+
+    pub fn is_indirect(&self) -> bool {
+        matches!(self.start, Start::Indirect { .. })
+    }
+
+    /// Step and count of a dimension, unless they come from registers or from an index array.
+    pub fn dimension(&self, d: usize) -> Option<(i16, u16)> {
+        let direct = !self.is_indirect() && self.count != Count::FromRegisters;
+        direct.then_some((self.step[d], self.num[d]))
+    }
+
+    /// Product of the counts from dimension `first` on.
+    pub fn kept(&self, first: usize) -> u64 {
+        self.num.iter().skip(first).map(|&n| u64::from(n)).product()
+    }
+
+    /// Whether the immediate address is a multiple of `size`; true for any other kind of start.
+    pub fn is_aligned(&self, size: u32) -> bool {
+        !matches!(self.start, Start::At(_)) || self.address % size == 0
+    }
+
+    /// Lowest byte and last byte of the walk in its partition, if it is known.
+    fn reach(&self) -> Option<(Location, i64, i64)> {
+        let (Start::At(location), Some(dtype), Count::Elements(_)) =
+            (self.start, self.dtype, self.count)
+        else {
+            return None;
+        };
+        let size = dtype.size() as i64;
+        let (mut low, mut high) = (0_i64, 0_i64);
+        for (step, num) in self.step.iter().zip(self.num) {
+            let reach = i64::from(*step) * (i64::from(num) - 1);
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        let base = i64::from(location.byte);
+        Some((location, base + low * size, base + high * size + size - 1))
+    }
+}
+
+/// The fields of an indirect pattern overlay steps and counts: data address in bytes 4 to 7, index
+/// count in bytes 8 and 9.
+fn indirect_parts(step: &[i16; 4], num: &[u16; 4], dims: usize) -> (u32, u16) {
+    let half = |i: usize| if i < dims { step[i] as u16 } else { num[i - dims] };
+    (u32::from(half(0)) | u32::from(half(1)) << 16, half(2))
+}
+
+fn index_count(step: &[i16; 4], num: &[u16; 4], dims: usize) -> u16 {
+    indirect_parts(step, num, dims).1
+}
+
+#[inline]
+fn start(bits: u32, step: &[i16; 4], num: &[u16; 4], dims: usize, generation: Generation) -> Start {
+    // Marker tests of ISA 3.2: 0xa0 of the top byte for the register, 0x60 for the indirect form.
+    if bits & (ADDR_REG | INDIRECT) == ADDR_REG {
+        let rest = bits & !(ADDR_REG | SHAPE_REG);
+        return if rest < REGISTERS { Start::Register } else { Start::BadRegister };
+    }
+    if bits & INDIRECT == 0 {
+        return match Location::of(bits & ADDRESS_MASK, generation) {
+            Some(location) => Start::At(location),
+            None => Start::Outside,
+        };
+    }
+    if bits & SHAPE_REG != 0 || generation < Generation::Mariana {
+        return Start::BadMarker;
+    }
+    let (data, _) = indirect_parts(step, num, dims);
+    let index = plain(bits & !INDIRECT, generation);
+    let data = plain(data, generation);
+    match (index, data) {
+        (Ok(index), Ok(data)) => {
+            let apart = matches!((index, data), (Some(a), Some(b)) if
+                a.memory == Memory::Sbuf && b.memory == Memory::Sbuf && !same_quadrant(a, b));
+            Start::Indirect { data, apart }
+        }
+        (Err(start), _) | (_, Err(start)) => start,
+    }
+}
+
+/// An address inside an indirect pattern: immediate (its place) or from a register (`None`).
+fn plain(bits: u32, generation: Generation) -> Result<Option<Location>, Start> {
+    match bits & (ADDR_REG | SHAPE_REG | INDIRECT) {
+        0 => match Location::of(bits, generation) {
+            Some(location) if u64::from(location.byte) < location.memory.active(generation) => {
+                Ok(Some(location))
+            }
+            _ => Err(Start::Outside),
+        },
+        ADDR_REG if bits & !ADDR_REG < REGISTERS => Ok(None),
+        ADDR_REG => Err(Start::BadRegister),
+        _ => Err(Start::BadMarker),
+    }
+}
+
+/// ADR-7.
+fn same_quadrant(a: Location, b: Location) -> bool {
+    a.partition == b.partition && a.partition % 32 == 0
+}
+
+/// CH-3's table: the start partitions that `channels` may have.
+pub(super) const fn start_fits(partition: u32, channels: u32) -> bool {
+    match channels {
+        0..=32 => partition % 32 == 0,
+        33..=64 => partition % 64 == 0,
+        _ => partition == 0,
+    }
+}
+
+pub(super) fn starts_allowed(channels: u32) -> &'static str {
+    match channels {
+        0..=32 => "partition 0, 32, 64 or 96",
+        33..=64 => "partition 0 or 64",
+        _ => "partition 0",
+    }
+}
+
+impl Checker<'_> {
+    /// CH-1 or CH-2; the count if it is legal.
+    #[inline]
+    pub fn channels(
+        &mut self,
+        n: u8,
+        field: &'static Field,
+        under: Under,
+        leaf: &'static Rule,
+    ) -> Option<u32> {
+        if !(1..=128).contains(&n) {
+            self.fail_inside(under, &[leaf], field, || "1 to 128".into());
+            return None;
+        }
+        Some(n.into())
+    }
+
+    /// CH-4; tested whatever else is wrong with the count.
+    pub fn whole_blocks(&mut self, n: u8, field: &'static Field, under: Under) {
+        if !matches!(n, 32 | 64 | 96 | 128) {
+            self.fail_inside(under, &[&rule::CH_4], field, || "32, 64, 96 or 128".into());
+        }
+    }
+
+    /// CH-3.
+    #[inline]
+    pub fn start_partition(&mut self, operand: &Operand, channels: Option<u32>, under: Under) {
+        let (Some(channels), Some(location)) = (channels, operand.location()) else { return };
+        if !start_fits(location.partition, channels) {
+            self.fail_inside(under, &[&rule::CH_3], operand.field, || {
+                format!("{} for {channels} channels", starts_allowed(channels))
+            });
+        }
+    }
+
+    /// TV-1, TV-2 (with ADR-1 to ADR-5), ADR-8, ADR-9 and IND-1 for one operand. `align` is the
+    /// multiple that ADR-2 asks for; `None` means the size of the dtype.
+    #[inline]
+    pub fn tensor(&mut self, operand: &Operand, under: Under, align: Option<u32>) {
+        if operand.count == Count::Zero {
+            self.fail_inside(under, &[&rule::TV_1], operand.field, || {
+                "counts of at least 1".into()
+            });
+        }
+        match operand.start {
+            Start::At(location) => {
+                let active = location.memory.active(self.generation);
+                if u64::from(location.byte) >= active {
+                    self.bad_address(under, &rule::ADR_3, operand, || {
+                        format!("a byte below {active:#x} of its partition")
+                    });
+                }
+                self.element(operand, under, align);
+                if operand.writes && location.memory == Memory::Psum {
+                    self.psum_write(operand, under);
+                }
+                if let Some((_, low, high)) = operand.reach()
+                    && (low < 0 || high >= active as i64)
+                    && u64::from(location.byte) < active
+                {
+                    self.fail(Under::new(&rule::ADR_8), operand.field, || {
+                        format!("bytes 0 to {:#x}; the walk reaches {low} to {high}", active - 1)
+                    });
+                }
+            }
+            Start::Register => {}
+            Start::Indirect { apart, .. } => {
+                if operand.writes {
+                    self.fail(Under::new(&rule::IND_3), operand.field, || {
+                        "a direct pattern".into()
+                    });
+                }
+                if apart {
+                    self.fail(Under::new(&rule::IND_1), operand.field, || {
+                        "index and data in one quadrant".into()
+                    });
+                }
+            }
+            Start::Outside => self
+                .bad_address(under, &rule::ADR_3, operand, || "an address in SBUF or PSUM".into()),
+            Start::BadRegister => self.bad_address(under, &rule::ADR_1, operand, || {
+                "r0 to r63, the bytes between zero".into()
+            }),
+            Start::BadMarker => {
+                self.fail(Under::new(&rule::ADR_9), operand.field, || {
+                    "an immediate, register or shape-register marker".into()
+                });
+            }
+        }
+    }
+
+    /// ADR-2.
+    fn element(&mut self, operand: &Operand, under: Under, align: Option<u32>) {
+        let size = align.or(operand.dtype.map(|dtype| dtype.size() as u32));
+        if let Some(size) = size
+            && !operand.is_aligned(size)
+        {
+            self.bad_address(under, &rule::ADR_2, operand, || format!("a multiple of {size}"));
+        }
+    }
+
+    /// ADR-5.
+    fn psum_write(&mut self, operand: &Operand, under: Under) {
+        if operand.dtype.is_some_and(|dtype| dtype.size() != 4) {
+            self.bad_address(under, &rule::ADR_5, operand, || {
+                "SBUF, or a 4-byte data type in PSUM".into()
+            });
+        }
+    }
+
+    /// ADR-4 under TV-2: the opcode has no access to PSUM.
+    pub fn sbuf_only(&mut self, operand: &Operand, under: Under) {
+        if operand.is_in_psum() {
+            self.bad_address(under, &rule::ADR_4, operand, || "an address in SBUF".into());
+        }
+    }
+
+    #[cold]
+    fn bad_address(
+        &mut self,
+        under: Under,
+        leaf: &'static Rule,
+        operand: &Operand,
+        allowed: impl FnOnce() -> String,
+    ) {
+        self.fail_inside(under, &[&rule::TV_2, leaf], operand.field, allowed);
+    }
+
+    /// CNT-1.
+    #[inline]
+    pub fn same_count(&mut self, a: &Operand, b: &Operand, under: Under) {
+        if let (Count::Elements(a_count), Count::Elements(b_count)) = (a.count, b.count)
+            && a_count != b_count
+        {
+            self.fail_inside(under, &[&rule::CNT_1], b.field, || {
+                format!("{a_count} elements as in {}, not {b_count}", a.field.name)
+            });
+        }
+    }
+
+    /// ADR-6. Not tested when an address is invalid.
+    #[inline]
+    pub fn sources_together(&mut self, a: &Operand, b: &Operand, under: Under) {
+        let (Some(first), Some(second)) = (a.location(), b.location()) else { return };
+        match (first.memory, second.memory) {
+            (Memory::Sbuf, Memory::Sbuf) if !same_quadrant(first, second) => {
+                self.fail_inside(under, &[&rule::ADR_6, &rule::ADR_7], b.field, || {
+                    format!("the quadrant of {}, or PSUM", a.field.name)
+                });
+            }
+            (Memory::Psum, Memory::Psum) => {
+                self.fail_inside(under, &[&rule::ADR_6], b.field, || {
+                    format!("SBUF, since {} is in PSUM", a.field.name)
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// IND-2: the destination of an indirect source lies in its quadrant.
+    pub fn gathers_into_its_quadrant(&mut self, source: &Operand, destination: &Operand) {
+        if !source.is_indirect() || destination.is_indirect() {
+            return;
+        }
+        if let (Some(from), Some(to)) = (source.location(), destination.location())
+            && from.memory == Memory::Sbuf
+            && to.memory == Memory::Sbuf
+            && !same_quadrant(from, to)
+        {
+            self.fail(Under::new(&rule::IND_2), destination.field, || {
+                format!("the quadrant of {}", source.field.name)
+            });
+        }
+    }
+
+    /// IND-5 for one operand.
+    pub fn not_indirect(&mut self, operand: &Operand, under: Under) {
+        if operand.is_indirect() {
+            self.fail_inside(under, &[&rule::IND_5], operand.field, || "a direct pattern".into());
+        }
+    }
+
+    /// A warning when a source and the destination share bytes without being the same walk.
+    #[inline]
+    pub fn overlap(&mut self, source: &Operand, destination: &Operand) {
+        let (Some(a), Some(b)) = (source.reach(), destination.reach()) else { return };
+        if a.0.memory == b.0.memory && a.1 <= b.2 && b.1 <= a.2 && walks_meet(source, destination) {
+            self.warn(&rule::OVL_1, destination.field, || {
+                format!("bytes apart from {}, or the same walk", source.field.name)
+            });
+        }
+    }
+}
+
+/// Whether two walks whose extents overlap can share a byte and are not the same walk. Every address
+/// of either walk is its base plus a multiple of the common divisor of all steps, so interleaved
+/// walks are told apart by their bases modulo that divisor.
+fn walks_meet(a: &Operand, b: &Operand) -> bool {
+    let size = |operand: &Operand| operand.dtype.map_or(1, |dtype| dtype.size() as i64);
+    let (a_size, b_size) = (size(a), size(b));
+    if a_size == b_size && a.address == b.address && a.step == b.step && a.num == b.num {
+        return false;
+    }
+    let steps = |operand: &Operand, size: i64| {
+        let (step, num) = (operand.step, operand.num);
+        (0..4).filter(move |&d| num[d] > 1).map(move |d| (i64::from(step[d]) * size).unsigned_abs())
+    };
+    let divisor = steps(a, a_size).chain(steps(b, b_size)).fold(0, gcd) as i64;
+    let distance = i64::from(b.address) - i64::from(a.address);
+    if divisor == 0 {
+        return -b_size < distance && distance < a_size;
+    }
+    let residue = distance.rem_euclid(divisor);
+    residue < a_size || divisor - residue < b_size
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,90 @@
+//! Rules CR (ISA 9.13): reduction over channels.
+
+use super::address::{Count, Operand};
+use super::checker::{Checker, Under};
+use crate::dtype::Dtype;
+use crate::enums::{ReduceAxis, ReduceOp};
+use crate::layout::{CrossLaneReduce, cross_lane_reduce as f};
+use crate::opcode::Opcode;
+use crate::rule;
+
+impl Checker<'_> {
+    pub fn cross_lane_reduce(&mut self, b: &CrossLaneReduce) {
+        let g = self.generation;
+        let src = Operand::new(&b.src_mem_pattern, &f::src_mem_pattern, b.in_dtype, false, g);
+        let dst = Operand::new(&b.dst_mem_pattern, &f::dst_mem_pattern, b.out_dtype, true, g);
+        let bitvec = self.opcode == Some(Opcode::CrossLaneReduceBitvec);
+        let cr1 = Under::new(&rule::CR_1);
+        let input = self.dtype(b.in_dtype, cr1, &f::in_dtype, Dtype::is_input);
+        let output = self.dtype(b.out_dtype, cr1, &f::out_dtype, Dtype::is_output);
+        let cr2 = Under::new(&rule::CR_2);
+        let channels =
+            self.channels(b.num_active_channels, &f::num_active_channels, cr2, &rule::CH_1);
+        self.start_partition(&src, channels, cr2);
+        self.start_partition(&dst, Some(1), Under::new(&rule::CR_3));
+        let cr4 = Under::new(&rule::CR_4);
+        for operand in [&src, &dst] {
+            self.tensor(operand, cr4, None);
+            self.sbuf_only(operand, cr4);
+        }
+        let axis = ReduceAxis::from_code(b.reduce_axis);
+        self.require(axis.is_some(), Under::new(&rule::CR_5), &f::reduce_axis, "ALL, PARTITIONS");
+        match axis {
+            Some(ReduceAxis::All) => {
+                if matches!(dst.count, Count::Elements(n) if n != 1) {
+                    self.fail(Under::new(&rule::CR_6), dst.field, || "one element".into());
+                }
+            }
+            Some(ReduceAxis::Partitions) => {
+                self.same_count(&src, &dst, Under::new(&rule::CR_7));
+            }
+            None => {}
+        }
+        let op = ReduceOp::from_code(b.reduce_op);
+        let is_bitvec_op = op.map(|op| op.code() >= ReduceOp::BitwiseOr.code());
+        let allowed =
+            if bitvec { "BITWISE_OR, BITWISE_AND, BITWISE_XOR" } else { "ADD, AVERAGE, MAX" };
+        let op_ok = is_bitvec_op == Some(bitvec);
+        self.require(op_ok, Under::new(&rule::CR_8), &f::reduce_op, allowed);
+        if bitvec && let (Some(input), Some(output)) = (input, output) {
+            let ok = input == output && input.is_int_datapath();
+            let allowed = "one integer type of 1, 2 or 4 bytes for both";
+            self.require(ok, Under::new(&rule::CR_9), &f::in_dtype, allowed);
+        }
+        self.reserved(&b.reserved0, &f::reserved0, Some(&rule::CR_10));
+        let cr11 = Under::new(&rule::CR_11);
+        self.not_indirect(&src, cr11);
+        self.not_indirect(&dst, cr11);
+        let dtypes = [(b.in_dtype, &f::in_dtype), (b.out_dtype, &f::out_dtype)];
+        self.engines(&[&src, &dst], &dtypes, None);
+        if !bitvec && op == Some(ReduceOp::Add) {
+            self.wide_sum(b, input, &src, axis);
+        }
+        self.overlap(&src, &dst);
+    }
+
+    /// OQ-57: a warning when the sum could exceed the next wider integer, which some descriptions
+    /// give as the accumulator.
+    fn wide_sum(
+        &mut self,
+        b: &CrossLaneReduce,
+        input: Option<Dtype>,
+        src: &Operand,
+        axis: Option<ReduceAxis>,
+    ) {
+        let Some(input) = input.filter(|d| d.is_int() && d.size() < 4) else { return };
+        let bits = 8 * input.size() as u32;
+        let terms = match (axis, src.count) {
+            (Some(ReduceAxis::All), Count::Elements(n)) => {
+                n.saturating_mul(b.num_active_channels.into())
+            }
+            _ => b.num_active_channels.into(),
+        };
+        // n terms of `bits` bits need at most 2·bits bits as long as n is at most 2^bits.
+        if terms > 1 << bits {
+            self.warn(&rule::SUM_1, &f::num_active_channels, || {
+                format!("at most {} terms for a {bits}-bit input", 1_u64 << bits)
+            });
+        }
+    }
+}
