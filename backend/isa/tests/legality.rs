@@ -44,10 +44,10 @@ fn disagreement(vector: &Vector) -> Option<String> {
     })
 }
 
-#[test]
-fn legality_vectors() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/conformance/legality.jsonl");
+/// Every vector of a file agrees. Skipped when the vectors are not beside the repository.
+fn run(file: &str) {
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         println!("skipped: {} is absent", path.display());
         return;
@@ -63,4 +63,15 @@ fn legality_vectors() {
         vectors.len(),
         failed.iter().take(40).map(String::as_str).collect::<Vec<_>>().join("\n")
     );
+}
+
+#[test]
+fn legality_vectors() {
+    run("legality.jsonl");
+}
+
+/// The vectors that are executed are judged, too.
+#[test]
+fn execution_vectors_have_the_stated_verdict() {
+    run("exec.jsonl");
 }
