@@ -3,7 +3,8 @@
 
 use std::io::{self, BufRead, Read};
 
-use partita_isa::{Dtype, Engine, Instruction, Target, Word, check};
+use partita_isa::check::check;
+use partita_isa::{Dtype, Engine, Target, Word};
 use serde::Deserialize;
 
 use crate::machine::{Limits, Machine};
@@ -112,8 +113,9 @@ fn judge_rules(
 ) -> Result<(), String> {
     let mut reported = Vec::new();
     for word in words {
-        let report = check(word, target, Some(engine));
-        reported.extend(report.errors().map(|violation| violation.rule.id()));
+        let violations = check(word, &target, Some(engine));
+        let errors = violations.iter().filter(|violation| violation.is_error());
+        reported.extend(errors.map(|violation| violation.rule.id));
     }
     let list = || reported.join(" ");
     if vector.legal != reported.is_empty() {
@@ -139,10 +141,7 @@ fn judge_execution(
     engine: Engine,
     words: &[Word],
 ) -> Result<(), String> {
-    let limits = Limits {
-        parallel: false,
-        ..Limits::default()
-    };
+    let limits = Limits { parallel: false, ..Limits::default() };
     let mut machine = Machine::new(target, 0, limits).map_err(|e| e.to_string())?;
     for segment in &vector.mem {
         for (place, row) in segment.rows()? {
@@ -153,16 +152,12 @@ fn judge_execution(
         }
     }
     for (index, word) in words.iter().enumerate() {
-        machine
-            .step(engine, &Instruction::decode(word))
-            .map_err(|fault| format!("word {index}: {fault}"))?;
+        machine.step(engine, word).map_err(|fault| format!("word {index}: {fault}"))?;
     }
     let tolerance = Tolerance::new(vector, target)?;
     for segment in after {
         for (place, want) in segment.rows()? {
-            let got = machine
-                .row(place, segment.offset, want.len())
-                .map_err(|e| e.to_string())?;
+            let got = machine.row(place, segment.offset, want.len()).map_err(|e| e.to_string())?;
             if let Some(at) = tolerance.first_difference(got, &want) {
                 let width = tolerance.width;
                 return Err(format!(
@@ -206,20 +201,10 @@ struct Tolerance {
 impl Tolerance {
     fn new(vector: &Vector, target: Target) -> Result<Self, String> {
         let (Some(ulp), Some(name)) = (vector.ulp, &vector.dtype) else {
-            return Ok(Self {
-                ulp: 0,
-                width: 1,
-                dtype: None,
-                target,
-            });
+            return Ok(Self { ulp: 0, width: 1, dtype: None, target });
         };
         let dtype = dtype(name).ok_or_else(|| format!("unknown dtype `{name}`"))?;
-        Ok(Self {
-            ulp,
-            width: dtype.size(),
-            dtype: Some(dtype),
-            target,
-        })
+        Ok(Self { ulp, width: dtype.size(), dtype: Some(dtype), target })
     }
 
     /// Byte position of the first element that is too far off.
@@ -256,10 +241,7 @@ impl Tolerance {
 
 /// The element as an integer in which neighbours of a format differ by 1; both zeros are 0.
 fn ordinal(dtype: Dtype, element: &[u8]) -> i128 {
-    let bits = element
-        .iter()
-        .rev()
-        .fold(0i128, |bits, &byte| bits << 8 | i128::from(byte));
+    let bits = element.iter().rev().fold(0i128, |bits, &byte| bits << 8 | i128::from(byte));
     let sign = 1i128 << (element.len() * 8 - 1);
     let negative = bits & sign != 0;
     match (negative, dtype) {
@@ -297,10 +279,7 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
     if !rest.is_empty() {
         return Err(format!("`{text}` has an odd number of digits"));
     }
-    pairs
-        .iter()
-        .map(|&[high, low]| Ok((digit(high)? << 4 | digit(low)?) as u8))
-        .collect()
+    pairs.iter().map(|&[high, low]| Ok((digit(high)? << 4 | digit(low)?) as u8)).collect()
 }
 
 fn hex(bytes: &[u8]) -> String {

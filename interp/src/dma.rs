@@ -1,7 +1,7 @@
 //! What a DMA descriptor does: a strided copy, or an accumulation, between HBM and SBUF.
 
 use partita_isa::dma::{self, Descriptor, DmaAddr, DmaDim, DmaKind, DmaSpace, DmaWait, MAX_DIMS};
-use partita_isa::{AluOp, Dtype, Generation, Target, Violation};
+use partita_isa::{AluOp, Dtype, Generation, Target};
 
 use crate::error::Fault;
 use crate::machine::Machine;
@@ -18,12 +18,23 @@ impl Machine {
     /// Executes one descriptor: its waits, which must be satisfied, its transfer, and its update.
     ///
     /// # Errors
-    /// An unsatisfied wait, or what [`Machine::execute_dma`] refuses.
+    /// An illegal descriptor, an unsatisfied wait, or more elements than the limits allow.
     pub fn step_dma(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
+        self.check_dma(descriptor)?;
+        self.step_legal_dma(descriptor)
+    }
+
+    /// The rules that the descriptor breaks.
+    pub(crate) fn check_dma(&self, descriptor: &Descriptor) -> Result<(), Fault> {
+        Fault::of(&dma::check(descriptor, &self.target, self.hbm.len() as u64))
+    }
+
+    /// As [`Machine::step_dma`] for a descriptor that was checked.
+    pub(crate) fn step_legal_dma(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
         if let Some((condition, state)) = self.unsatisfied_dma(descriptor) {
             return Err(Fault::Wait { condition, state });
         }
-        self.execute_dma(descriptor)?;
+        self.transfer(descriptor)?;
         if let Some(update) = descriptor.update {
             let semaphore = &mut self.semaphores[usize::from(update)];
             *semaphore = semaphore.wrapping_add(1);
@@ -39,17 +50,9 @@ impl Machine {
         Some((condition, format!("semaphore {} is {}", wait.semaphore, state(wait))))
     }
 
-    /// Moves the elements of a descriptor, in walk order, without its events. Within one memory every source element
-    /// is read before anything is written.
-    ///
-    /// # Errors
-    /// An illegal descriptor, or more elements than the limits allow.
-    pub fn execute_dma(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
-        let violations = dma::check(descriptor, &self.target, self.hbm.len() as u64);
-        if violations.iter().any(Violation::is_error) {
-            let errors = violations.iter().filter(|violation| violation.is_error());
-            return Err(Fault::Illegal(errors.map(ToString::to_string).collect()));
-        }
+    /// Moves the elements of a legal descriptor, in walk order. Within one memory every source element is read before
+    /// anything is written.
+    fn transfer(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
         let limit = self.limits.elements.saturating_mul(128);
         if descriptor.elements() > limit as u64 {
             return Err(Fault::TooManyElements { limit });
@@ -357,13 +360,13 @@ mod tests {
         let stride = 0x4_0000;
         let (hbm, chip) = (DmaAddr::hbm(16), DmaAddr::sbuf(2 * stride as u64 + 8));
         let load = descriptor(hbm, chip, &[(4, 2, 2), (3, 10, stride)]);
-        machine.execute_dma(&load).unwrap();
+        machine.step_dma(&load).unwrap();
         for p in 0..3 {
             let want: Vec<u8> = (0..8).map(|i| (16 + 10 * p + i) as u8).collect();
             assert_eq!(machine.row(sbuf(2 + p), 8, 8).unwrap(), want);
         }
         let store = descriptor(chip, DmaAddr::hbm(4000), &[(3, stride, 8), (4, 2, 2)]);
-        machine.execute_dma(&store).unwrap();
+        machine.step_dma(&store).unwrap();
         assert_eq!(machine.hbm(4000, 4).unwrap(), [16, 17, 18, 19]);
         assert_eq!(machine.hbm(4016, 4).unwrap(), [36, 37, 38, 39]);
     }
@@ -373,7 +376,7 @@ mod tests {
         let mut machine = machine();
         let before = machine.hbm(100, 64).unwrap().to_vec();
         let shift = descriptor(DmaAddr::hbm(100), DmaAddr::hbm(104), &[(4, 8, 8), (2, 2, 2)]);
-        machine.execute_dma(&shift).unwrap();
+        machine.step_dma(&shift).unwrap();
         let after = machine.hbm(100, 64).unwrap();
         for block in 0..4 {
             assert_eq!(after[4 + 8 * block..8 + 8 * block], before[8 * block..4 + 8 * block]);
@@ -393,13 +396,13 @@ mod tests {
         let mut add = descriptor(DmaAddr::hbm(8), DmaAddr::hbm(0), &[(2, 2, 2)]);
         add.elem = Dtype::Bfloat16;
         add.kind = DmaKind::Add;
-        machine.execute_dma(&add).unwrap();
+        machine.step_dma(&add).unwrap();
         assert_eq!(machine.hbm(0, 4).unwrap(), [0x80, 0x43, 0x00, 0x40]);
         let min = Descriptor { elem: Dtype::Uint32, kind: DmaKind::Min, ..add };
         machine.hbm_mut(0, 8).unwrap().copy_from_slice(&[5, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF]);
         machine.hbm_mut(8, 8).unwrap().copy_from_slice(&[6, 0, 0, 0, 1, 0, 0, 0x80]);
         let dims = [DmaDim { count: 2, src_stride: 4, dst_stride: 4 }];
-        machine.execute_dma(&Descriptor { dims: dims[..].try_into().unwrap(), ..min }).unwrap();
+        machine.step_dma(&Descriptor { dims: dims[..].try_into().unwrap(), ..min }).unwrap();
         assert_eq!(machine.hbm(0, 8).unwrap(), [5, 0, 0, 0, 1, 0, 0, 0x80]);
     }
 }

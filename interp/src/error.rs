@@ -1,6 +1,6 @@
 //! Why a word does not run.
 
-use partita_isa::Opcode;
+use partita_isa::{Opcode, Violation};
 
 /// What is wrong with one word, or with the moment at which it is reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,4 +39,15 @@ pub enum Fault {
 
 fn register_text(register: &Option<u8>) -> String {
     register.map_or_else(String::new, |number| format!(" (from register {number})"))
+}
+
+impl Fault {
+    /// The errors among what a check reported.
+    pub(crate) fn of(violations: &[Violation]) -> Result<(), Self> {
+        let mut errors = violations.iter().filter(|violation| violation.is_error()).peekable();
+        match errors.peek() {
+            None => Ok(()),
+            Some(_) => Err(Self::Illegal(errors.map(ToString::to_string).collect())),
+        }
+    }
 }

@@ -113,6 +113,7 @@ pub fn run(
     }
     load_inputs(&mut machine, program, inputs)?;
     let mut queues = Queues::new(program);
+    queues.check(&machine)?;
     match options.order {
         Order::Program => {
             for &slot in &program.order {
@@ -181,8 +182,8 @@ impl Head<'_> {
 
     fn run(&self, machine: &mut Machine) -> Result<(), Fault> {
         match self {
-            Self::Word(engine, word) => machine.step(*engine, word),
-            Self::Dma(descriptor) => machine.step_dma(descriptor),
+            Self::Word(engine, word) => machine.step_legal(*engine, word),
+            Self::Dma(descriptor) => machine.step_legal_dma(descriptor),
         }
     }
 
@@ -218,9 +219,33 @@ impl<'a> Queues<'a> {
         Self { program, descriptors, done }
     }
 
+    /// Judges every item before anything runs.
+    fn check(&self, machine: &Machine) -> Result<(), ExecError> {
+        for (&engine, words) in &self.program.words {
+            for (index, word) in words.iter().enumerate() {
+                machine
+                    .check(engine, word)
+                    .map_err(|fault| self.failed(Slot::Word(engine), index, fault))?;
+            }
+        }
+        for (&queue, places) in &self.descriptors {
+            for (index, &place) in places.iter().enumerate() {
+                let Some(descriptor) = self.program.dma.get(place) else { continue };
+                machine
+                    .check_dma(descriptor)
+                    .map_err(|fault| self.failed(Slot::Dma(queue), index, fault))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The next item of a queue; `None` at its end.
     fn head(&self, slot: Slot) -> Option<Head<'a>> {
-        let index = *self.done.get(&slot)?;
+        self.get(slot, *self.done.get(&slot)?)
+    }
+
+    /// Item `index` of a queue.
+    fn get(&self, slot: Slot, index: usize) -> Option<Head<'a>> {
         match slot {
             Slot::Word(engine) => {
                 let word = self.program.words.get(&engine)?.get(index)?;
@@ -233,19 +258,21 @@ impl<'a> Queues<'a> {
         }
     }
 
-    fn item(&self, queue: Slot, head: &Head) -> Item {
-        let index = self.done.get(&queue).copied().unwrap_or_default();
-        Item { queue, index, text: head.text(&self.program.target) }
+    fn item(&self, queue: Slot, index: usize) -> Item {
+        let text = self.get(queue, index).map(|head| head.text(&self.program.target));
+        Item { queue, index, text: text.unwrap_or_default() }
+    }
+
+    fn failed(&self, queue: Slot, index: usize, fault: Fault) -> ExecError {
+        ExecError::Item { item: self.item(queue, index), fault }
     }
 
     /// Runs the next item of a queue, whose wait must hold.
     fn run_next(&mut self, machine: &mut Machine, slot: Slot) -> Result<(), ExecError> {
-        let Some(head) = self.head(slot) else { return Ok(()) };
-        head.run(machine)
-            .map_err(|fault| ExecError::Item { item: self.item(slot, &head), fault })?;
-        if let Some(done) = self.done.get_mut(&slot) {
-            *done += 1;
-        }
+        let index = self.done.get(&slot).copied().unwrap_or_default();
+        let Some(head) = self.get(slot, index) else { return Ok(()) };
+        head.run(machine).map_err(|fault| self.failed(slot, index, fault))?;
+        self.done.insert(slot, index + 1);
         Ok(())
     }
 
@@ -276,10 +303,11 @@ impl<'a> Queues<'a> {
     }
 
     fn waiting(&self, machine: &Machine) -> Vec<Waiting> {
-        let heads = self.done.keys().filter_map(|&slot| Some((slot, self.head(slot)?)));
+        let heads =
+            self.done.iter().filter_map(|(&slot, &index)| Some((slot, index, self.head(slot)?)));
         heads
-            .map(|(slot, head)| Waiting {
-                item: self.item(slot, &head),
+            .map(|(slot, index, head)| Waiting {
+                item: self.item(slot, index),
                 reason: head.waits_for(machine),
             })
             .collect()

@@ -7,6 +7,7 @@
 //! * [`numeric`]: formats, conversions and operations.
 //! * [`walk`]: access patterns.
 
+pub mod conform;
 pub mod dma;
 pub mod error;
 pub mod events;

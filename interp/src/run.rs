@@ -1,6 +1,7 @@
 //! Running a plan on the machine.
 
-use partita_isa::{Engine, Instruction};
+use partita_isa::check::check;
+use partita_isa::{Engine, Instruction, Word};
 use rayon::prelude::*;
 
 use crate::error::Fault;
@@ -22,31 +23,34 @@ impl Machine {
     /// Executes one word: its wait, which must be satisfied, its effect, and its update (ISA 2.5).
     ///
     /// # Errors
-    /// An illegal word, an unsatisfied wait, or what [`Machine::execute`] refuses.
-    pub fn step(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
+    /// An illegal word, an unsatisfied wait, or what is known at run time only ([`Plan::new`]).
+    pub fn step(&mut self, engine: Engine, word: &Word) -> Result<(), Fault> {
+        self.check(engine, word)?;
+        self.step_legal(engine, &Instruction::decode(word))
+    }
+
+    /// The rules that the word breaks.
+    pub(crate) fn check(&self, engine: Engine, word: &Word) -> Result<(), Fault> {
+        Fault::of(&check(word, &self.target, Some(engine)))
+    }
+
+    /// As [`Machine::step`] for a word that was checked.
+    pub(crate) fn step_legal(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
         if !self.may_start(&word.events) {
             return Err(self.unsatisfied(&word.events));
         }
         self.start(&word.events);
-        self.execute(engine, word)?;
+        let plan = Plan::new(self, engine, word)?;
+        self.run(&plan)?;
         self.complete(&word.events);
         Ok(())
-    }
-
-    /// Executes a legal instruction's effect on memory and accumulators, without its events.
-    ///
-    /// # Errors
-    /// See [`Plan::new`].
-    pub fn execute(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
-        let plan = Plan::new(self, engine, word)?;
-        self.run(&plan)
     }
 
     /// Runs a plan that was made for this machine.
     ///
     /// # Errors
     /// When operands share some but not all of their partitions, which CH-3 excludes.
-    pub fn run(&mut self, plan: &Plan) -> Result<(), Fault> {
+    pub(crate) fn run(&mut self, plan: &Plan) -> Result<(), Fault> {
         let parallel = self.limits.parallel
             && plan.volume() >= PARALLEL_VOLUME
             && rayon::current_num_threads() > 1;
