@@ -10,6 +10,7 @@ pub mod check;
 pub mod dma;
 pub mod dtype;
 pub mod enums;
+pub mod explain;
 pub mod field;
 pub mod instruction;
 pub mod layout;

@@ -110,7 +110,7 @@ impl Operand {
 
     /// Whether the immediate address is a multiple of `size`; true for any other kind of start.
     pub fn is_aligned(&self, size: u32) -> bool {
-        !matches!(self.start, Start::At(_)) || self.address % size == 0
+        !matches!(self.start, Start::At(_)) || self.address.is_multiple_of(size)
     }
 
     /// Lowest byte and last byte of the walk in its partition, if it is known.
@@ -189,14 +189,14 @@ fn plain(bits: u32, generation: Generation) -> Result<Option<Location>, Start> {
 
 /// ADR-7.
 fn same_quadrant(a: Location, b: Location) -> bool {
-    a.partition == b.partition && a.partition % 32 == 0
+    a.partition == b.partition && a.partition.is_multiple_of(32)
 }
 
 /// CH-3's table: the start partitions that `channels` may have.
 pub(super) const fn start_fits(partition: u32, channels: u32) -> bool {
     match channels {
-        0..=32 => partition % 32 == 0,
-        33..=64 => partition % 64 == 0,
+        0..=32 => partition.is_multiple_of(32),
+        33..=64 => partition.is_multiple_of(64),
         _ => partition == 0,
     }
 }

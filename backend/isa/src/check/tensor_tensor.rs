@@ -22,6 +22,64 @@ struct Three {
     dst: Operand,
 }
 
+/// Which of an opcode's rules name the shared ones.
+struct Rules {
+    /// CH-1
+    channels: &'static Rule,
+    /// CH-3
+    starts: &'static Rule,
+    /// TV-1, TV-2
+    tensors: &'static Rule,
+    /// CNT-1 of (src0, src1) and of (src0, dst)
+    counts: Option<[&'static Rule; 2]>,
+    /// ADR-6
+    together: Option<&'static Rule>,
+    /// What ADR-2 asks of the sources, unless it is the size of the dtype.
+    source_align: Option<u32>,
+}
+
+static TT: Rules = Rules {
+    channels: &rule::TT_9,
+    starts: &rule::TT_10,
+    tensors: &rule::TT_11,
+    counts: Some([&rule::TT_12, &rule::TT_13]),
+    together: Some(&rule::TT_14),
+    source_align: None,
+};
+static CP: Rules = Rules {
+    channels: &rule::CP_5,
+    starts: &rule::CP_5,
+    tensors: &rule::CP_6,
+    counts: Some([&rule::CP_7, &rule::CP_7]),
+    together: Some(&rule::CP_8),
+    source_align: None,
+};
+// Counts and quadrants of 0x65 are not tested (OQ-52).
+static BB: Rules = Rules {
+    channels: &rule::BB_3,
+    starts: &rule::BB_3,
+    tensors: &rule::BB_3,
+    counts: None,
+    together: None,
+    source_align: None,
+};
+static TB: Rules = Rules {
+    channels: &rule::TB_6,
+    starts: &rule::TB_6,
+    tensors: &rule::TB_7,
+    counts: Some([&rule::TB_8, &rule::TB_8]),
+    together: Some(&rule::TB_9),
+    source_align: Some(4),
+};
+static STT: Rules = Rules {
+    channels: &rule::STT_8,
+    starts: &rule::STT_8,
+    tensors: &rule::STT_9,
+    counts: Some([&rule::STT_10, &rule::STT_10]),
+    together: Some(&rule::STT_11),
+    source_align: None,
+};
+
 /// The codes of DTYPE_PAIR: src0, src1.
 const fn pair(code: u8) -> [u8; 2] {
     [code & 0xf, code >> 4]
@@ -51,31 +109,14 @@ impl Checker<'_> {
     }
 
     /// CH-1, CH-3, TV and counts of three operands under the rules that name them.
-    fn three(
-        &mut self,
-        t: &Three,
-        n: u8,
-        channels_under: &'static Rule,
-        starts: &'static Rule,
-        tensors: &'static Rule,
-        counts: Option<[&'static Rule; 2]>,
-        together: Option<&'static Rule>,
-    ) {
-        let under = Under::new(channels_under);
-        let field = &tensor_tensor::num_active_channels;
-        let field = match self.opcode {
-            Some(Opcode::ScalarTensorTensorArith | Opcode::ScalarTensorTensorBitvec) => {
-                &scalar_tensor_tensor::num_active_channels
-            }
-            _ => field,
-        };
-        let channels = self.channels(n, field, under, &rule::CH_1);
-        self.three_placed(t, channels, starts, tensors, None);
-        if let Some([sources, destination]) = counts {
+    fn three(&mut self, t: &Three, n: u8, field: &'static Field, rules: &Rules) {
+        let channels = self.channels(n, field, Under::new(rules.channels), &rule::CH_1);
+        self.three_placed(t, channels, rules.starts, rules.tensors, rules.source_align);
+        if let Some([sources, destination]) = rules.counts {
             self.same_count(&t.src0, &t.src1, Under::new(sources));
             self.same_count(&t.src0, &t.dst, Under::new(destination));
         }
-        if let Some(together) = together {
+        if let Some(together) = rules.together {
             self.sources_together(&t.src0, &t.src1, Under::new(together));
         }
     }
@@ -120,12 +161,6 @@ impl Checker<'_> {
         (dtypes, op)
     }
 
-    fn tensor_tensor_placed(&mut self, b: &TensorTensor, t: &Three) {
-        let counts = Some([&rule::TT_12, &rule::TT_13]);
-        let n = b.num_active_channels;
-        self.three(t, n, &rule::TT_9, &rule::TT_10, &rule::TT_11, counts, Some(&rule::TT_14));
-    }
-
     /// 0x41; the engine rule that names SBUF.
     fn arith(&mut self, b: &TensorTensor, t: &Three) -> Option<Under> {
         use tensor_tensor as f;
@@ -139,7 +174,7 @@ impl Checker<'_> {
                 || op.is_unsigned() && dtypes.into_iter().all(Dtype::is_unsigned_int);
             self.require(fits, Under::new(&rule::TT_6), &f::in0_in1_dtype, op_signedness(op));
         }
-        self.tensor_tensor_placed(b, t);
+        self.three(t, b.num_active_channels, &f::num_active_channels, &TT);
         let Some(dtypes) = dtypes else { return Some(Under::new(&rule::TT_E2)) };
         let wide = dtypes.into_iter().any(Dtype::is_64_bit);
         if wide {
@@ -185,7 +220,7 @@ impl Checker<'_> {
             let allowed = "one type for all three, or a 64-bit integer shifted by UINT32";
             self.require(same || shifts_wide, Under::new(&rule::TT_8), &f::in0_in1_dtype, allowed);
         }
-        self.tensor_tensor_placed(b, t);
+        self.three(t, b.num_active_channels, &f::num_active_channels, &TT);
         let own = Some(Under::new(&rule::TT_E3));
         let Some(dtypes) = dtypes else { return own };
         let wide = dtypes.into_iter().any(Dtype::is_64_bit);
@@ -223,13 +258,11 @@ impl Checker<'_> {
         {
             self.require(data == out, Under::new(&rule::CP_4), &f::out_dtype, data.name());
         }
-        let counts = Some([&rule::CP_7, &rule::CP_7]);
-        let n = b.num_active_channels;
-        self.three(t, n, &rule::CP_5, &rule::CP_5, &rule::CP_6, counts, Some(&rule::CP_8));
+        self.three(t, b.num_active_channels, &f::num_active_channels, &CP);
         None
     }
 
-    /// 0x65. Counts and quadrants are not tested (OQ-52).
+    /// 0x65.
     fn batch_norm(&mut self, b: &TensorTensor, t: &Three) -> Option<Under> {
         use tensor_tensor as f;
         let [d0, d1] = pair(b.in0_in1_dtype);
@@ -238,8 +271,7 @@ impl Checker<'_> {
         self.dtype(d0, under, &f::in0_in1_dtype, Dtype::is_input);
         self.dtype(d1, under, &f::in0_in1_dtype, Dtype::is_input);
         self.dtype(b.out_dtype, under, &f::out_dtype, Dtype::is_output);
-        let bb3 = &rule::BB_3;
-        self.three(t, b.num_active_channels, bb3, bb3, bb3, None, None);
+        self.three(t, b.num_active_channels, &f::num_active_channels, &BB);
         None
     }
 
@@ -265,13 +297,7 @@ impl Checker<'_> {
             let allowed = "an even innermost count of step 1, further steps even";
             self.require(ok, Under::new(&rule::TB_5), source.field, allowed);
         }
-        let under = Under::new(&rule::TB_6);
-        let field = &f::num_active_channels;
-        let channels = self.channels(b.num_active_channels, field, under, &rule::CH_1);
-        self.three_placed(t, channels, &rule::TB_6, &rule::TB_7, Some(4));
-        self.same_count(&t.src0, &t.src1, Under::new(&rule::TB_8));
-        self.same_count(&t.src0, &t.dst, Under::new(&rule::TB_8));
-        self.sources_together(&t.src0, &t.src1, Under::new(&rule::TB_9));
+        self.three(t, b.num_active_channels, &f::num_active_channels, &TB);
         None
     }
 
@@ -369,8 +395,7 @@ impl Checker<'_> {
         let reverse_ok = ReverseOps::from_code(b.reverse_operands).is_some();
         let under = Under::new(&rule::STT_7);
         self.require(reverse_ok, under, &f::reverse_operands, "NONE, FIRST, SECOND, BOTH");
-        let counts = Some([&rule::STT_10, &rule::STT_10]);
-        self.three(&t, n, &rule::STT_8, &rule::STT_8, &rule::STT_9, counts, Some(&rule::STT_11));
+        self.three(&t, n, &f::num_active_channels, &STT);
         let idle = b.accumulator_cmd == AccumCmd::Idle.code();
         self.require(idle, Under::new(&rule::STT_12), &f::accumulator_cmd, "IDLE");
         if bitvec {

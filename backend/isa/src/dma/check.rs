@@ -144,14 +144,14 @@ impl Checker<'_> {
     fn alignment(&mut self, side: &Side) {
         let size = self.descriptor.elem.size() as u64;
         let allowed = format!("a multiple of {size}");
-        if side.at.addr % size != 0 {
+        if !side.at.addr.is_multiple_of(size) {
             let found = format!("{:#x}", side.at.addr);
             self.fail(&DMA_6, side.field, side.offset, found, &allowed);
         }
         let dims = self.descriptor.dims;
         for (i, dim) in dims.iter().enumerate().filter(|(_, dim)| dim.count > 1) {
             let step = (side.stride)(dim);
-            if step.unsigned_abs() % size != 0 {
+            if !step.unsigned_abs().is_multiple_of(size) {
                 let at = offset::DIMS + i * offset::DIM_SIZE + side.stride_offset;
                 let found = format!("{} stride {step} in dimension {i}", side.field);
                 self.fail(&DMA_6, "dims", at, found, &allowed);

@@ -1,0 +1,267 @@
+//! Answers to "what is this?": opcodes, ALU operations, data types and rules, from the tables that the
+//! checker reads.
+
+use std::fmt::{self, Write};
+
+use crate::alu::AluOp;
+use crate::check::is_legal;
+use crate::dtype::Dtype;
+use crate::enums::{AccumCmd, SubDim};
+use crate::field::{Field, FieldKind, Pattern};
+use crate::instruction::{Body, Instruction};
+use crate::opcode::{Opcode, OpcodeInfo};
+use crate::rule::{self, Rule};
+use crate::target::{Generation, Target};
+use crate::{dma, layout};
+
+/// Something that has a name in the reference.
+#[derive(Clone, Copy, Debug)]
+pub enum Topic {
+    Opcode(Opcode),
+    AluOp(AluOp),
+    Dtype(Dtype),
+    Rule(&'static Rule),
+    /// A field, with the struct that it stands in.
+    Field(&'static layout::Layout, &'static Field),
+}
+
+/// Everything that a name, mnemonic, number (`0x42`), rule id or field name may mean, opcodes first.
+pub fn find(query: &str) -> Vec<Topic> {
+    let is = |name: &str| name.eq_ignore_ascii_case(query);
+    let number = query.strip_prefix("0x").and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    let mut topics: Vec<Topic> = Opcode::ALL
+        .iter()
+        .filter(|op| is(op.name()) || is(op.mnemonic()) || number == Some(op.number()))
+        .map(|&opcode| Topic::Opcode(opcode))
+        .collect();
+    topics.extend(AluOp::from_name(query).map(Topic::AluOp));
+    topics.extend(Dtype::from_name(query).map(Topic::Dtype));
+    topics.extend(rules().filter(|rule| is(rule.id)).map(Topic::Rule));
+    for layout in layouts() {
+        let fields = layout.fields.iter().filter(|field| is(field.name));
+        topics.extend(fields.map(|&field| Topic::Field(layout, field)));
+    }
+    topics
+}
+
+/// Every rule, those of DMA descriptors last.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    rule::ALL.iter().chain(dma::rules::ALL).copied()
+}
+
+/// Header, events and every struct, once each.
+pub fn layouts() -> Vec<&'static layout::Layout> {
+    let mut layouts = vec![layout::Header::LAYOUT, layout::Events::LAYOUT];
+    for opcode in Opcode::ALL {
+        let layout = opcode.info().layout();
+        if !layouts.iter().any(|known| known.name == layout.name) {
+            layouts.push(layout);
+        }
+    }
+    layouts
+}
+
+/// The opcode's own rules, expanded from the row's list ("TS-1..15, TS-E1").
+pub fn rules_of(info: &OpcodeInfo) -> Vec<&'static Rule> {
+    let mut found = Vec::new();
+    for part in info.rules.split(", ") {
+        match part.split_once("..") {
+            Some((first, last)) => {
+                let (prefix, first) = first.rsplit_once('-').unwrap_or((first, "1"));
+                let bounds = (first.parse::<u32>(), last.parse::<u32>());
+                let (Ok(first), Ok(last)) = bounds else { continue };
+                found.extend((first..=last).filter_map(|n| rule::find(&format!("{prefix}-{n}"))));
+            }
+            None => found.extend(rule::find(part)),
+        }
+    }
+    found
+}
+
+/// Opcodes that accept an ALU operation in some legal word of the generation, on whatever engine: the
+/// answer of the checker itself, asked with representative data types.
+pub fn opcodes_accepting(op: AluOp, generation: Generation) -> Vec<Opcode> {
+    Opcode::ALL.iter().copied().filter(|&opcode| accepts(opcode, op, generation)).collect()
+}
+
+/// Whether some legal word of the opcode has the operation in its first ALU field.
+pub fn accepts(opcode: Opcode, op: AluOp, generation: Generation) -> bool {
+    const TYPES: [(Dtype, Dtype); 4] = [
+        (Dtype::Fp32, Dtype::Fp32),
+        (Dtype::Int32, Dtype::Int32),
+        (Dtype::Uint32, Dtype::Uint32),
+        (Dtype::Int32, Dtype::Uint32),
+    ];
+    let target = Target::new(generation);
+    TYPES.into_iter().any(|(input, output)| {
+        let word = sample(opcode, op, input.code(), output.code());
+        word.is_some_and(|word| is_legal(&word.encode(), &target, None))
+    })
+}
+
+/// A small word of the opcode with the operation in its first ALU field.
+fn sample(opcode: Opcode, op: AluOp, input: u8, output: u8) -> Option<Instruction> {
+    let mut instruction = Instruction::blank(opcode);
+    let op = op.code();
+    match &mut instruction.body {
+        Body::TensorTensor(b) => {
+            (b.op, b.in0_in1_dtype, b.out_dtype) = (op, input | input << 4, output);
+        }
+        Body::ExtendedTensorTensor(b) => {
+            (b.op, b.in0_in1_dtype, b.out_dtype) = (op, input | input << 4, output);
+        }
+        Body::TensorReduce(b) => {
+            (b.op, b.in_dtype, b.out_dtype, b.op_dim) = (op, input, output, SubDim::X.code());
+            b.src_mem_pattern = Pattern::contiguous(0, 32);
+            if matches!(opcode, Opcode::TensorCumulativeArithOp | Opcode::TensorCumulativeBitvecOp)
+            {
+                b.dst_mem_pattern = b.src_mem_pattern;
+            }
+        }
+        Body::TensorScalar(b) => {
+            (b.op0, b.in_dtype, b.out_dtype) = (op, input, output);
+            b.src_mem_pattern = Pattern::contiguous(0, 32);
+            b.dst_mem_pattern = b.src_mem_pattern;
+            if matches!(
+                opcode,
+                Opcode::TensorScalarCacheReduce | Opcode::TensorScalarCacheCumulative
+            ) {
+                b.op1 = AluOp::Add.code();
+                b.accumulator_cmd = AccumCmd::ZeroAccumulate.code();
+            }
+        }
+        Body::ScalarTensorTensor(b) => {
+            (b.op0, b.in0_in1_dtype, b.out_dtype) = (op, input | input << 4, output);
+            if opcode.is_bitvec() {
+                b.imm0_dtype = input;
+            }
+        }
+        _ => return None,
+    }
+    Some(instruction)
+}
+
+impl fmt::Display for Topic {
+    /// Several lines, without a final newline.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opcode(opcode) => explain_opcode(f, *opcode),
+            Self::AluOp(op) => explain_op(f, *op),
+            Self::Dtype(dtype) => explain_dtype(f, *dtype),
+            Self::Rule(rule) => explain_rule(f, rule),
+            Self::Field(layout, field) => {
+                write!(f, "{} of {}: ", field.name, layout.name)?;
+                explain_field(f, field)
+            }
+        }
+    }
+}
+
+fn explain_opcode(f: &mut fmt::Formatter<'_>, opcode: Opcode) -> fmt::Result {
+    let info = opcode.info();
+    writeln!(f, "{:#04x} {}: {}", info.number, info.name, info.summary)?;
+    writeln!(f, "  text         {}", info.mnemonic)?;
+    writeln!(f, "  struct       {}", info.layout().name)?;
+    writeln!(f, "  engines      {}", info.engines)?;
+    writeln!(f, "  generations  {}", info.generations)?;
+    writeln!(f, "  fields")?;
+    for field in info.layout().fields {
+        write!(f, "    {:<20} ", field.name)?;
+        explain_field(f, field)?;
+        writeln!(f)?;
+    }
+    write!(f, "  rules")?;
+    for rule in rules_of(info) {
+        write!(f, "\n    {:<7} {}  {}", rule.id, rule.confidence, rule.text)?;
+    }
+    Ok(())
+}
+
+fn explain_field(f: &mut fmt::Formatter<'_>, field: &Field) -> fmt::Result {
+    let last = field.offset + field.size - 1;
+    match field.size {
+        1 => write!(f, "byte {}", field.offset)?,
+        _ => write!(f, "bytes {} to {last}", field.offset)?,
+    }
+    match field.kind {
+        FieldKind::Opcode => f.write_str(", an opcode"),
+        FieldKind::Number => f.write_str(", a number"),
+        FieldKind::Channels => f.write_str(", 1 to 128"),
+        FieldKind::Bits => f.write_str(", bits"),
+        FieldKind::Dtype => f.write_str(", a data type"),
+        FieldKind::DtypePair => f.write_str(", two data types: low nibble src0, high nibble src1"),
+        FieldKind::AluOp => f.write_str(", an ALU operation"),
+        FieldKind::Reserved => f.write_str(", zero"),
+        FieldKind::Pattern(dims) => write!(f, ", an access pattern of {dims} dimensions"),
+        FieldKind::Immediate { source } => write!(f, ", an immediate read as {source} says"),
+        FieldKind::Fp32 => f.write_str(", an fp32 value"),
+        FieldKind::Bytes => f.write_str(", bytes"),
+        FieldKind::Enum(table) => {
+            write!(f, ", {}:", table.name)?;
+            table.members.iter().try_for_each(|(code, name)| write!(f, " {code:#x} {name}"))
+        }
+    }
+}
+
+fn explain_op(f: &mut fmt::Formatter<'_>, op: AluOp) -> fmt::Result {
+    let info = op.info();
+    writeln!(f, "{:#04x} {}: {}", info.code, info.name, info.semantics)?;
+    let operands = if info.arity == 1 { "1 operand" } else { "2 operands" };
+    writeln!(f, "  {operands}, result {:?}", info.result)?;
+    write!(f, "  generations  {}", info.generations)?;
+    // The newest generation has every operation; which opcodes accept one is told for the oldest that
+    // has it, since MAVERICK alone widens 0x43.
+    let oldest = Generation::ALL.into_iter().find(|&generation| op.exists_on(generation));
+    for generation in oldest.into_iter().chain([Generation::Maverick]) {
+        write!(f, "\n  accepted on {generation} by")?;
+        let opcodes = opcodes_accepting(op, generation);
+        if opcodes.is_empty() {
+            f.write_str(" no opcode")?;
+        }
+        opcodes.iter().try_for_each(|opcode| write!(f, " {:#04x}", opcode.number()))?;
+        if oldest == Some(Generation::Maverick) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn explain_dtype(f: &mut fmt::Formatter<'_>, dtype: Dtype) -> fmt::Result {
+    let info = dtype.info();
+    writeln!(f, "{:#04x} {}: {} bits, {}", info.code, info.name, info.bits, info.format)?;
+    writeln!(f, "  generations  {}", info.generations)?;
+    let mut sets = String::new();
+    let all = [
+        (dtype.is_input(), "D(in)"),
+        (dtype.is_output(), "D(out)"),
+        (dtype.is_input_64(), "D64(in)"),
+        (dtype.is_output_64(), "D64(out)"),
+        (dtype.is_int(), "is_valid_int_dtype"),
+        (dtype.is_int_datapath(), "is_valid_int_dtype_datapath"),
+        (dtype.is_float_datapath(), "is_valid_fp_dtype_datapath"),
+        (dtype.is_int32(), "is_valid_32b_int_dtype"),
+        (dtype.is_64_bit(), "is_valid_64b_int_dtype"),
+        (dtype.is_signed_int(), "is_signed_int_dtype"),
+        (dtype.is_unsigned_int(), "is_unsigned_int_dtype"),
+    ];
+    for (_, name) in all.into_iter().filter(|(member, _)| *member) {
+        write!(sets, " {name}")?;
+    }
+    write!(f, "  sets        {}", if sets.is_empty() { " none" } else { &sets })
+}
+
+fn explain_rule(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
+    write!(f, "{} ({}): {}", rule.id, rule.confidence, rule.text)?;
+    if !rule.fix.is_empty() {
+        write!(f, "\n  fix: {}", rule.fix)?;
+    }
+    let users: Vec<String> = Opcode::ALL
+        .iter()
+        .filter(|opcode| rules_of(opcode.info()).contains(&rule))
+        .map(|opcode| format!("{:#04x} {opcode}", opcode.number()))
+        .collect();
+    if !users.is_empty() {
+        write!(f, "\n  opcodes: {}", users.join(", "))?;
+    }
+    Ok(())
+}
