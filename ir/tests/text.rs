@@ -97,3 +97,18 @@ fn the_published_grammar_is_whole() {
     }
     assert!(!partita_ir::text::matches_grammar("func @f() { return "));
 }
+
+/// The programs of the manual are programs.
+#[test]
+fn examples_of_the_manual() {
+    let manual = include_str!("../../docs/language.md");
+    let programs: Vec<&str> =
+        manual.split("```mlir\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(programs.len(), 3);
+    for program in programs {
+        round_trip(program);
+    }
+    for code in partita_ir::ElementwiseOp::ALL {
+        assert!(manual.contains(code.name()), "`{code}` is not described");
+    }
+}

@@ -112,8 +112,6 @@ codes! {
         "begin the module with a line such as `target cayman`";
     Instruction "E0404" "the instruction cannot be read"
         "see the assembler's description of the instruction";
-    Address "E0405" "a tile's address is missing, misplaced or unknown"
-        "`tpb.alloc` states an address, `tile.alloc` states none";
 
     Unsupported "E0501" "the target has no exact form of the operation"
         "choose another target or element type";

@@ -198,7 +198,7 @@ impl Excerpt {
         let here = |range: &Range<usize>| (line_start..=line_end).contains(&range.start);
         self.cut |= line.len() > LONG_LINE;
         let kept: Vec<Range<usize>> = if line.len() <= LONG_LINE {
-            vec![0..line.len()]
+            std::iter::once(0..line.len()).collect()
         } else {
             windows(
                 line,

@@ -55,10 +55,10 @@ fn explain(rule: Rule, piece: &str, base: usize) -> Diagnostic {
     let mut expected: Vec<String> = Vec::new();
     let attempts = error.parse_attempts();
     let tokens_at = attempts.as_ref().map_or(0, |attempts| attempts.max_position);
-    if tokens_at <= at {
-        if let ErrorVariant::ParsingError { positives, .. } = &error.variant {
-            expected.extend(positives.iter().filter_map(|&rule| describe(rule)).map(str::to_owned));
-        }
+    if tokens_at <= at
+        && let ErrorVariant::ParsingError { positives, .. } = &error.variant
+    {
+        expected.extend(positives.iter().filter_map(|&rule| describe(rule)).map(str::to_owned));
     }
     if let Some(attempts) = attempts.filter(|_| tokens_at >= at) {
         at = tokens_at;

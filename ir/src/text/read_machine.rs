@@ -99,13 +99,13 @@ impl<'s> FuncReader<'s> {
         parse: impl FnOnce(Bases<'_>) -> Result<T, AsmError>,
         spans: &mut OpSpans,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<(T, SmallVec<[(ValueId, &'static str); 3]>)> {
+    ) -> Option<(T, Tiles)> {
         let mut symbols: SmallVec<[(&'static str, String); 3]> = SmallVec::new();
         let parsed = parse(&mut |field, symbol| {
             symbols.push((field, symbol.to_owned()));
             true
         });
-        let mut operands = Some(SmallVec::new());
+        let mut operands = Some(Tiles::new());
         // The symbols come in the order of the text.
         let mut searched = 0;
         for (field, symbol) in symbols {
@@ -138,6 +138,9 @@ impl<'s> FuncReader<'s> {
         }
     }
 }
+
+/// The tiles that a line names, each with the field that refers to it.
+type Tiles = SmallVec<[(ValueId, &'static str); 3]>;
 
 /// Told of each symbol with its field, and answers whether it is known.
 type Bases<'a> = &'a mut dyn FnMut(&'static str, &str) -> bool;
