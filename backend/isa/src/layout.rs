@@ -215,6 +215,17 @@ layouts! {
     }
 }
 
+impl ExtendedTensorTensor {
+    /// Channels that the word processes: 16 per port, all 128 when num_active_ports (bits 3 to 5 of
+    /// completion_info) is 0 (ISA 7.2).
+    pub const fn channels(&self) -> u32 {
+        match self.completion_info >> 3 & 7 {
+            0 => 128,
+            ports => 16 * ports as u32,
+        }
+    }
+}
+
 /// The lane table that moves nothing: 0, 1, …, 31.
 pub const IDENTITY_LANES: [u8; 32] = {
     let mut lanes = [0; 32];

@@ -391,11 +391,17 @@ impl Checker<'_> {
         }
     }
 
-    /// A warning when a source and the destination share bytes without being the same walk.
+    /// A warning when a source and the destination share bytes without being the same walk. `n` is
+    /// num_active_channels: legal starts are either equal or at least `n` partitions apart, except
+    /// for the single destination partition of a cross-lane reduce.
     #[inline]
-    pub fn overlap(&mut self, source: &Operand, destination: &Operand) {
-        let (Some(a), Some(b)) = (source.reach(), destination.reach()) else { return };
-        if a.0.memory == b.0.memory && a.1 <= b.2 && b.1 <= a.2 && walks_meet(source, destination) {
+    pub fn overlap(&mut self, source: &Operand, destination: &Operand, n: u32) {
+        let (Some(a), Some(b)) = (source.location(), destination.location()) else { return };
+        if a.memory != b.memory || !(a.partition..a.partition + n).contains(&b.partition) {
+            return;
+        }
+        let (Some(from), Some(to)) = (source.reach(), destination.reach()) else { return };
+        if from.1 <= to.2 && to.1 <= from.2 && walks_meet(source, destination, a, b) {
             self.warn(&rule::OVL_1, destination.field, || {
                 format!("bytes apart from {}, or the same walk", source.field.name)
             });
@@ -403,13 +409,13 @@ impl Checker<'_> {
     }
 }
 
-/// Whether two walks whose extents overlap can share a byte and are not the same walk. Every address
-/// of either walk is its base plus a multiple of the common divisor of all steps, so interleaved
-/// walks are told apart by their bases modulo that divisor.
-fn walks_meet(a: &Operand, b: &Operand) -> bool {
+/// Whether two walks whose extents overlap can share a byte and are not the same walk. Every byte
+/// offset of either walk is its base plus a multiple of the common divisor of all steps, so
+/// interleaved walks are told apart by their bases modulo that divisor.
+fn walks_meet(a: &Operand, b: &Operand, a_at: Location, b_at: Location) -> bool {
     let size = |operand: &Operand| operand.dtype.map_or(1, |dtype| dtype.size() as i64);
     let (a_size, b_size) = (size(a), size(b));
-    if a_size == b_size && a.address == b.address && a.step == b.step && a.num == b.num {
+    if a_size == b_size && a_at == b_at && a.step == b.step && a.num == b.num {
         return false;
     }
     let steps = |operand: &Operand, size: i64| {
@@ -417,7 +423,7 @@ fn walks_meet(a: &Operand, b: &Operand) -> bool {
         (0..4).filter(move |&d| num[d] > 1).map(move |d| (i64::from(step[d]) * size).unsigned_abs())
     };
     let divisor = steps(a, a_size).chain(steps(b, b_size)).fold(0, gcd) as i64;
-    let distance = i64::from(b.address) - i64::from(a.address);
+    let distance = i64::from(b_at.byte) - i64::from(a_at.byte);
     if divisor == 0 {
         return -b_size < distance && distance < a_size;
     }

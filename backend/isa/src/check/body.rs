@@ -111,7 +111,7 @@ impl Checker<'_> {
         self.reserved(&b.reserved1, &f::reserved1, Some(&rule::SEL_8));
         let dtypes = [(b.dtype, &f::dtype), (b.pred_imm_dtype, &f::pred_imm_dtype)];
         self.engines(&[&src, &dst], &dtypes, None);
-        self.overlap(&src, &dst);
+        self.overlap(&src, &dst, b.num_active_channels.into());
     }
 
     /// 0x69.

@@ -60,7 +60,7 @@ impl Checker<'_> {
         if !bitvec && op == Some(ReduceOp::Add) {
             self.wide_sum(b, input, &src, axis);
         }
-        self.overlap(&src, &dst);
+        self.overlap(&src, &dst, b.num_active_channels.into());
     }
 
     /// OQ-57: a warning when the sum could exceed the next wider integer, which some descriptions

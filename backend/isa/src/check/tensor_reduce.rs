@@ -41,7 +41,7 @@ impl Checker<'_> {
         self.reserved(&b.reserved1, &f::reserved1, None);
         let dtypes = [(b.in_dtype, &f::in_dtype), (b.out_dtype, &f::out_dtype)];
         self.engines(&[&t.src, &t.dst], &dtypes, own_engine);
-        self.overlap(&t.src, &t.dst);
+        self.overlap(&t.src, &t.dst, b.num_active_channels.into());
     }
 
     /// 0x42, 0x52: TR-1 to TR-13, then the engine.

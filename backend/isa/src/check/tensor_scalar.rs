@@ -79,7 +79,7 @@ impl Checker<'_> {
         self.reserved(&b.reserved0, &f::reserved0, reserved_rule);
         let dtypes = [(b.in_dtype, &f::in_dtype), (b.out_dtype, &f::out_dtype)];
         self.engines(&[&p.two.src, &p.two.dst], &dtypes, own_engine);
-        self.overlap(&p.two.src, &p.two.dst);
+        self.overlap(&p.two.src, &p.two.dst, n.into());
     }
 
     /// TS-1 to TS-14, for 0x43 and 0x53 and, inside TP-3 and TTS-1, for their relatives.

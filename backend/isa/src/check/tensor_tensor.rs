@@ -105,7 +105,7 @@ impl Checker<'_> {
         let pair_field = &f::in0_in1_dtype;
         let dtypes = [(d0, pair_field), (d1, pair_field), (b.out_dtype, &f::out_dtype)];
         self.engines(&[&t.src0, &t.src1, &t.dst], &dtypes, own_engine);
-        self.three_overlap(&t);
+        self.three_overlap(&t, b.num_active_channels.into());
     }
 
     /// CH-1, CH-3, TV and counts of three operands under the rules that name them.
@@ -139,9 +139,9 @@ impl Checker<'_> {
         self.gathers_into_its_quadrant(&t.src1, &t.dst);
     }
 
-    fn three_overlap(&mut self, t: &Three) {
-        self.overlap(&t.src0, &t.dst);
-        self.overlap(&t.src1, &t.dst);
+    fn three_overlap(&mut self, t: &Three, n: u32) {
+        self.overlap(&t.src0, &t.dst, n);
+        self.overlap(&t.src1, &t.dst, n);
     }
 
     /// TT-1 to TT-3: the dtypes, where all are legal, and the operation.
@@ -333,7 +333,7 @@ impl Checker<'_> {
                 self.fail_inside(Under::new(&rule::XA_5), &[&rule::ADR_4], operand.field, allowed);
             }
         }
-        let channels = Some(extended_channels(b.completion_info));
+        let channels = Some(b.channels());
         self.three_placed(&t, channels, &rule::XA_6, &rule::XA_6, None);
         let under = Under::new(&rule::XA_6);
         self.same_count(&t.src0, &t.src1, under);
@@ -344,7 +344,7 @@ impl Checker<'_> {
         let pair_field = &f::in0_in1_dtype;
         let dtypes = [(d0, pair_field), (d1, pair_field), (b.out_dtype, &f::out_dtype)];
         self.engines(&[&t.src0, &t.src1, &t.dst], &dtypes, None);
-        self.three_overlap(&t);
+        self.three_overlap(&t, b.channels());
     }
 
     /// 0x9d, 0x9e.
@@ -414,7 +414,7 @@ impl Checker<'_> {
         if b.reverse_operands & 1 == 0 {
             self.unused_immediate(op0, imm);
         }
-        self.three_overlap(&t);
+        self.three_overlap(&t, n.into());
     }
 }
 
@@ -422,14 +422,6 @@ impl Checker<'_> {
 /// are known only at run time.
 pub(super) fn is_packed(source: &Operand) -> bool {
     source.dimension(0).is_none_or(|(step, n)| step == 1 && n % 2 == 0)
-}
-
-/// The channel count of EXTENDED_TTA: 16 per port, all 128 when the field is 0 (ISA 7.2).
-pub const fn extended_channels(completion_info: u8) -> u32 {
-    match completion_info >> 3 & 7 {
-        0 => 128,
-        ports => 16 * ports as u32,
-    }
 }
 
 fn op_signedness(op: AluOp) -> &'static str {
