@@ -100,8 +100,8 @@ fn judge(vector: &Vector) -> Result<(), String> {
         .collect::<Result<Vec<Word>, String>>()?;
     judge_rules(vector, target, engine, &words)?;
     match &vector.after {
-        Some(after) => judge_execution(vector, after, target, engine, &words),
-        None => Ok(()),
+        Some(after) if vector.legal => judge_execution(vector, after, target, engine, &words),
+        _ => Ok(()),
     }
 }
 
@@ -284,4 +284,66 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ISA 12, G1 cut down to one channel and two elements: 1 + 2 and −0.5 + 0.5.
+    const ADD: &str = r#"{"id":"add","target":"cayman","engine":"dve","words":["4110000000000000000000\
+00aa0a0401000000000100010001000200010001000008000001000100010002000100010000100000010001000100020001000100"],
+"legal":true,"mem":[{"space":"sbuf","partition":0,"offset":0,"rows":["0000803f000000bf"]},
+{"space":"sbuf","partition":0,"offset":2048,"rows":["000000400000003f"]}],
+"after":[{"space":"sbuf","partition":0,"offset":4096,"rows":["WANT"]}]TOLERANCE}"#;
+
+    fn vector(want: &str, tolerance: &str) -> String {
+        ADD.replace("\\\n", "")
+            .replace('\n', "")
+            .replace("WANT", want)
+            .replace("TOLERANCE", tolerance)
+    }
+
+    fn outcome(text: &str) -> Summary {
+        run_file(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn bytes_and_tolerances_are_compared() {
+        let exact = vector("0000404000000000", "");
+        assert_eq!(outcome(&exact).passed, 1);
+        let off_by_one = vector("0100404001000080", "");
+        let failure = &outcome(&off_by_one).failures[0];
+        assert_eq!((failure.line, failure.id.as_str()), (1, "add"));
+        assert!(failure.reason.contains("byte 4096: got 00, want 01"), "{}", failure.reason);
+        let tolerance = |ulp| format!(r#","ulp":{ulp},"dtype":"f32""#);
+        assert_eq!(outcome(&vector("0100404001000080", &tolerance(1))).passed, 1);
+        assert_eq!(outcome(&vector("0100404001000080", &tolerance(0))).failed, 1);
+        assert_eq!(outcome(&vector("0000c07f00000000", &tolerance(9))).failed, 1);
+    }
+
+    #[test]
+    fn verdicts_are_compared() {
+        let good = vector("0000404000000000", "");
+        let illegal = good.replace("\"4110", "\"410f");
+        assert!(outcome(&illegal).failures[0].reason.contains("HDR-2"));
+        let expected = |rules: &str| {
+            let rules = format!(r#""legal":false,{rules}"#);
+            outcome(&illegal.replace(r#""legal":true"#, &rules)).passed
+        };
+        assert_eq!(expected(r#""rules":["HDR-2"]"#), 1);
+        assert_eq!(expected(r#""rules":["HDR-2","TT-4"]"#), 0);
+        assert_eq!(expected(r#""rules_not":["HDR-2"]"#), 0);
+        assert_eq!(outcome(&good.replace("true", "false")).failed, 1);
+    }
+
+    #[test]
+    fn malformed_lines_are_failures_with_their_number() {
+        let good = vector("0000404000000000", "");
+        let text = format!("{good}\n\n{{\"id\":1}}\n{}\n", good.replace("\"4110", "\"xy10"));
+        let summary = outcome(&text);
+        assert_eq!((summary.passed, summary.failed), (1, 2));
+        assert_eq!(summary.failures[0].line, 3);
+        assert!(summary.failures[1].reason.contains("hex digit"), "{}", summary.failures[1].reason);
+    }
 }
