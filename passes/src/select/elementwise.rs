@@ -2,11 +2,10 @@
 
 use partita_ir::ElemType;
 use partita_ir::literal::int_from_bits;
-use partita_ir::ops::{Class, ElementwiseOp};
+use partita_ir::ops::ElementwiseOp;
 use partita_isa::{AccumCmd, AluOp, Dtype, Engine, Opcode, ReverseOps, SubDim, Target};
 
 use super::{Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32, sample};
-use crate::dtypes::machine_dtype;
 use crate::words::{Imm, One, Scalar, Two};
 
 /// Selects the form of an elementwise operation.
@@ -37,16 +36,11 @@ pub fn elementwise(
             scalar_form(word, Engine::Pool, 0, None, Imm::NONE, target)
                 .or_else(|_| scalar_form(word, Engine::Dve, 0, None, Imm::NONE, target))
         }
-        _ => match alu_op(op) {
+        _ => match op.alu() {
             None => Err(NotCore::because(format!("the machine has no `{op}`"))),
             Some(alu) => alu_form(op, alu, inputs, out, target),
         },
     }
-}
-
-/// The ALU operation of the same name.
-fn alu_op(op: ElementwiseOp) -> Option<AluOp> {
-    op.is_alu().then(|| AluOp::ALL.iter().copied().find(|alu| alu.info().lower == op.name()))?
 }
 
 fn alu_form(
@@ -219,7 +213,7 @@ fn select(mask: Input, data: Input, out: ElemType, target: &Target) -> Result<Fo
     if data.dtype != out {
         return Err(NotCore::because("a select moves bits and does not convert (CP-4)"));
     }
-    let word = predicated(machine_dtype(mask.dtype), machine_dtype(out));
+    let word = predicated(mask.dtype.machine(), out.machine());
     legal(&word.word(SAMPLE_CHANNELS, [sample(0, 1), sample(1, 1)], sample(2, 1)), target, Engine::Dve)?;
     cast(Input { dtype: out, kind: InputKind::Tensor }, out, target)?;
     Ok(Form::Select { mask: word.dtypes[0], data: word.dtypes[1] })
@@ -258,8 +252,8 @@ fn one_source(opcode: Opcode, input: Input, out: ElemType, target: &Target) -> R
     let word = One {
         opcode,
         op: AluOp::Bypass,
-        input: machine_dtype(input.dtype),
-        out: machine_dtype(out),
+        input: input.dtype.machine(),
+        out: out.machine(),
         op_dim: SubDim::Unused,
         negated: false,
     };
@@ -273,8 +267,8 @@ fn scalar_word(opcode: Opcode, op: AluOp, input: ElemType, out: ElemType) -> Sca
         ops: [op, AluOp::Bypass],
         reverse: ReverseOps::None,
         accumulator: AccumCmd::Idle,
-        input: machine_dtype(input),
-        out: machine_dtype(out),
+        input: input.machine(),
+        out: out.machine(),
     }
 }
 
@@ -298,8 +292,8 @@ fn two_form(
     engine: Engine,
     target: &Target,
 ) -> Result<Form, NotCore> {
-    let dtype = |index: usize| inputs.get(index).or(inputs.first()).map_or(Dtype::Fp32, |i| machine_dtype(i.dtype));
-    let word = Two { opcode, op, dtypes: [dtype(0), dtype(1)], out: machine_dtype(out) };
+    let dtype = |index: usize| inputs.get(index).or(inputs.first()).map_or(Dtype::Fp32, |i| i.dtype.machine());
+    let word = Two { opcode, op, dtypes: [dtype(0), dtype(1)], out: out.machine() };
     legal(&word.word(SAMPLE_CHANNELS, [sample(0, 1), sample(1, 1)], sample(2, 1)), target, engine)?;
     Ok(Form::Two { word, engine })
 }

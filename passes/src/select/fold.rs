@@ -5,7 +5,6 @@ use partita_ir::ops::{CrossLaneOp, ElementwiseOp, Emit, ReduceOp as Fold, Seed};
 use partita_isa::{AccumCmd, AluOp, Engine, Opcode, ReduceOp, ReverseOps, SubDim, Target};
 
 use super::{Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32, sample};
-use crate::dtypes::machine_dtype;
 use crate::words::{CrossLane, Imm, One, Scalar};
 
 /// How a reduction is computed.
@@ -140,8 +139,8 @@ fn one(opcode: Opcode, op: AluOp, input: ElemType, out: ElemType, negated: bool)
     One {
         opcode,
         op,
-        input: machine_dtype(input),
-        out: machine_dtype(out),
+        input: input.machine(),
+        out: out.machine(),
         op_dim: SubDim::X,
         negated,
     }
@@ -190,8 +189,8 @@ pub fn cross_lane(
     let word = CrossLane {
         opcode,
         op: reduce_op,
-        input: machine_dtype(dtype),
-        out: machine_dtype(out),
+        input: dtype.machine(),
+        out: out.machine(),
         scale: scale.unwrap_or(1.0),
     };
     legal(&word.word(SAMPLE_CHANNELS, sample(0, 1), sample(1, 1)), target, Engine::Pool)?;
@@ -213,8 +212,7 @@ pub fn scan(
 ) -> Result<Form, NotCore> {
     let Some(&input) = inputs.first() else { return Err(NotCore::because("the operand is missing")) };
     let dtype = input.dtype;
-    let find = |op: ElementwiseOp| AluOp::ALL.iter().copied().find(|alu| op.is_alu() && alu.info().lower == op.name());
-    let (Some(alu0), Some(alu1)) = (find(op0), find(op1)) else {
+    let (Some(alu0), Some(alu1)) = (op0.alu(), op1.alu()) else {
         return Err(NotCore::because(format!("the machine does not scan with `{op0}, {op1}`")));
     };
     if out == ElemType::I1 {
@@ -273,8 +271,8 @@ fn cache_scan(
             Seed::Zero => AccumCmd::ZeroAccumulate,
             Seed::Load => AccumCmd::LoadAccumulate,
         },
-        input: machine_dtype(input),
-        out: machine_dtype(out),
+        input: input.machine(),
+        out: out.machine(),
     };
     legal(&word.word(SAMPLE_CHANNELS, [imm0, imm1], sample(0, 4), sample(1, 4)), target, Engine::Dve)?;
     Ok(Form::CacheScan(word))

@@ -81,8 +81,7 @@ impl NotCore {
 /// # Errors
 /// The reason, with the rule where a rule stands in the way.
 pub fn core_reason(func: &Func, op: &Op, target: &Target) -> Result<(), NotCore> {
-    let OpKind::Tensor(kind) = &op.kind else { return Ok(()) };
-    if is_movement(func, op) {
+    if op.as_tensor().is_none() || is_movement(func, op) {
         return Ok(());
     }
     form(func, op, target, |_| false).map(|_| ())

@@ -1,10 +1,11 @@
 //! Building a function of the tile dialect: buffers, instructions and transfers.
 
+use partita_ir::data::TensorData;
 use partita_ir::entity::ValueId;
 use partita_ir::ops::{DmaOp, InstOp, MachineOp};
 use partita_ir::{ElemType, Func, Operand, Space, TileType};
-use partita_isa::dma::{Descriptor, Dim, DmaAddr, DmaKind, MAX_DIMS, Space as DmaSpace};
-use partita_isa::{Engine, Instruction, Target};
+use partita_isa::dma::{Descriptor, DmaAddr, DmaDim, DmaSpace, MAX_DIMS};
+use partita_isa::{Dtype, Engine, Instruction, Target};
 use smallvec::{SmallVec, smallvec};
 
 /// A function of the tile dialect in the making.
@@ -55,6 +56,14 @@ impl TileBuilder {
             [(hint.to_owned(), ty.into())],
         );
         self.func.ops[op].loc = self.source.clone();
+        self.func.ops[op].results[0]
+    }
+
+    /// A buffer in main memory that holds these elements from the start.
+    pub fn constant(&mut self, data: TensorData) -> ValueId {
+        let ty = TileType::new(Space::Hbm, data.shape().iter().copied(), data.dtype());
+        let kind = MachineOp::Constant { address: None, data };
+        let op = self.func.push_op(kind, [], [("constant".to_owned(), ty.into())]);
         self.func.ops[op].results[0]
     }
 
@@ -122,24 +131,28 @@ impl TileBuilder {
             };
             DmaAddr { space, addr: end.offset as u64 }
         };
-        let desc = Descriptor {
-            queue,
-            kind: DmaKind::Copy,
-            element_bytes: element as u8,
-            dims: moves
-                .iter()
-                .map(|step| Dim { count: step.count as u32, src_stride: step.from, dst_stride: step.to })
-                .collect(),
-            src: side(from),
-            dst: side(to),
-            waits: Default::default(),
-            update: None,
-        };
+        let mut desc = Descriptor::copy(carrier(element), side(from), side(to));
+        desc.queue = queue;
+        for step in moves {
+            let dim = DmaDim { count: step.count as u32, src_stride: step.from, dst_stride: step.to };
+            // At most MAX_DIMS by the unrolling above.
+            let _ = desc.dims.push(dim);
+        }
         let op = self.func.push_op(
             MachineOp::Dma(Box::new(DmaOp { desc, fields: smallvec!["src", "dst"] })),
             [Operand::Value(from.tile), Operand::Value(to.tile)],
             [],
         );
         self.func.ops[op].loc = self.source.clone();
+    }
+}
+
+/// A type of the element's size; a copy moves bytes and asks no more.
+fn carrier(element: u64) -> Dtype {
+    match element {
+        1 => Dtype::Uint8,
+        2 => Dtype::Uint16,
+        4 => Dtype::Uint32,
+        _ => Dtype::Uint64,
     }
 }

@@ -6,7 +6,7 @@
 //! the movement only permutes, repeats or renames dimensions, else as a view of main memory.
 
 use indexmap::IndexMap;
-use partita_ir::entity::{EntityId, OpId, ValueId};
+use partita_ir::entity::{OpId, ValueId};
 use partita_ir::ops::TensorOp;
 use partita_ir::{Func, Op, Operand};
 use smallvec::SmallVec;

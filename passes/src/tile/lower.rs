@@ -1,7 +1,7 @@
 //! Tiles of a group as operations of the tile dialect: loads, words, stores.
 
 use indexmap::IndexMap;
-use partita_ir::entity::{EntityId, ValueId};
+use partita_ir::entity::ValueId;
 use partita_ir::ops::TensorOp;
 use partita_ir::{ElemType, Func, Operand, Space};
 use partita_isa::Target;
@@ -334,7 +334,7 @@ impl<'a> Lowering<'a> {
         let from_steps = self.chip_steps(block, tile, element);
         for boxed in self.boxes(block) {
             let ranges = block.ranges(&boxed);
-            let mut from = boxed.first as i64 * self.out.partition_stride();
+            let from = boxed.first as i64 * self.out.partition_stride();
             let mut to = piece.offset;
             let mut moves: SmallVec<[Move; 8]> = SmallVec::new();
             let mut first = true;
@@ -348,7 +348,6 @@ impl<'a> Lowering<'a> {
                 }
             }
             if first {
-                from += 0;
                 let tile_end = End { tile: tile.value, offset: from };
                 let buffer_end = End { tile: self.buffer(buffer), offset: to };
                 self.out.transfer(STORE_QUEUE, element, tile_end, buffer_end, &moves);
@@ -428,9 +427,4 @@ fn divide_dim(view: &View, dim: usize, cut: Division) -> Option<View> {
 /// True of an operation that needs a lowering of its own.
 pub fn is_transpose_reduce(func: &Func, member: &Member) -> bool {
     matches!(func.ops[member.op].as_tensor(), Some(TensorOp::TransposeReduce { .. }))
-}
-
-/// The arena position of a value, for tables beside a function.
-pub fn index_of(value: ValueId) -> usize {
-    value.index()
 }

@@ -12,3 +12,231 @@ mod plan;
 mod rows;
 mod sources;
 mod view;
+
+use indexmap::IndexMap;
+use partita_ir::diag::Code;
+use partita_ir::entity::{OpId, ValueId};
+use partita_ir::{Diagnostic, Func, Operand, Space, TileType};
+use partita_isa::Target;
+
+use crate::remark::{Remark, RemarkKind};
+use crate::select::{NotCore, is_movement};
+use group::{Group, form_groups};
+pub use plan::ALIGN;
+pub use lower::{LOAD_QUEUE, STORE_QUEUE};
+use lower::{Lowering, region_view};
+use plan::{Region, TileSize};
+use sources::{Sources, Unmovable};
+
+/// What tiling gives.
+#[derive(Debug)]
+pub struct Tiled {
+    pub func: Func,
+    pub remarks: Vec<Remark>,
+}
+
+/// A group with its regions and their tiles.
+struct Planned {
+    group: Group,
+    regions: Vec<(Region, TileSize)>,
+}
+
+/// Bytes of a partition kept for literals and for what the later passes add.
+const RESERVE: u64 = 4096;
+
+/// Tiles a function of core operations (see [`crate::select`]). Live tiles of a loop take at most
+/// `fraction` of the usable bytes of a partition.
+///
+/// # Errors
+/// An operation that no word does, or one whose smallest tile does not fit.
+pub fn tile(func: &Func, target: &Target, fraction: f64) -> Result<Tiled, Vec<Diagnostic>> {
+    let usable = target.generation.sbuf_usable().saturating_sub(RESERVE);
+    let budget = (usable as f64 * fraction) as u64;
+    let planned = plan_groups(func, budget)?;
+    let mut group_of: IndexMap<ValueId, usize> = IndexMap::new();
+    for (index, plan) in planned.iter().enumerate() {
+        group_of.extend(plan.group.values.keys().map(|&value| (value, index)));
+    }
+    let mut sources = Sources::new(func, |value| group_of.get(&value).copied())
+        .map_err(|Unmovable(value)| vec![unmovable(func, value)])?;
+    divide_sources(func, &planned, &mut sources);
+    let mut lowering = Lowering::new(func, target, sources);
+    let (arguments, returned) = bind_signature(&mut lowering, &planned);
+    debug_assert_eq!(arguments, func.args.len());
+    lowering.copies_after(None);
+    let mut remarks = Vec::new();
+    let mut errors = Vec::new();
+    for (index, plan) in planned.iter().enumerate() {
+        remarks.push(describe(func, plan));
+        if let Err((op, reason)) = lower_group(&mut lowering, plan, budget) {
+            errors.push(no_word(func, op, &reason));
+        }
+        lowering.copies_after(Some(index));
+    }
+    finish(&mut lowering, &returned);
+    if errors.is_empty() { Ok(Tiled { func: lowering.out.func, remarks }) } else { Err(errors) }
+}
+
+/// Plans every group, cutting those in half that do not fit.
+fn plan_groups(func: &Func, budget: u64) -> Result<Vec<Planned>, Vec<Diagnostic>> {
+    let mut waiting: Vec<Group> = form_groups(func);
+    waiting.reverse();
+    let mut planned = Vec::new();
+    let mut errors = Vec::new();
+    while let Some(group) = waiting.pop() {
+        let sizes: Option<Vec<(Region, TileSize)>> = plan::regions(func, &group)
+            .into_iter()
+            .map(|region| plan::tile_size(func, &group, &region, budget).map(|size| (region, size)))
+            .collect();
+        let own_tiling = group.ops.iter().any(|member| lower::is_transpose_reduce(func, member));
+        match sizes {
+            Some(regions) => planned.push(Planned { group, regions }),
+            None if own_tiling => planned.push(Planned { group, regions: Vec::new() }),
+            None if group.ops.len() > 1 => {
+                let ops: Vec<OpId> = group.ops.iter().map(|member| member.op).collect();
+                let (first, second) = ops.split_at(ops.len() / 2);
+                waiting.extend(Group::subset(func, second));
+                waiting.extend(Group::subset(func, first));
+            }
+            None => errors.push(too_large(func, &group)),
+        }
+    }
+    if errors.is_empty() { Ok(planned) } else { Err(errors) }
+}
+
+/// Makes dense what a divided axis must cut but strides cannot.
+fn divide_sources(func: &Func, planned: &[Planned], sources: &mut Sources) {
+    for plan in planned {
+        for (member, index, value) in external_operands(func, &plan.group) {
+            let fits = plan.regions.iter().all(|(region, _)| {
+                let dims = &plan.group.ops[member].operands[index];
+                sources.view(value).is_some_and(|view| region_view(&plan.group, region, view, dims).is_some())
+            });
+            if !fits {
+                sources.make_dense(func, value);
+            }
+        }
+    }
+}
+
+/// Operands that a group reads from main memory: member, operand and value.
+fn external_operands<'a>(func: &'a Func, group: &'a Group) -> impl Iterator<Item = (usize, usize, ValueId)> + 'a {
+    group.ops.iter().enumerate().flat_map(move |(at, member)| {
+        let operands = func.ops[member.op].operands.iter().enumerate();
+        operands.filter_map(move |(index, operand)| match operand {
+            Operand::Value(value) if member.sources[index].is_none() => Some((at, index, *value)),
+            _ => None,
+        })
+    })
+}
+
+/// A result: the value, and the buffer it is copied to when its own is not the result's.
+struct Returned {
+    value: ValueId,
+    copy_to: Option<ValueId>,
+}
+
+/// Arguments, results, and which buffers must be filled.
+fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> (usize, Vec<Returned>) {
+    let func = lowering.func;
+    for &arg in &func.args {
+        let ty = func.ty(arg);
+        let tile = TileType::new(Space::Hbm, ty.shape().iter().copied(), ty.dtype());
+        let value = lowering.out.func.add_arg(&func.values[arg].name, tile, Default::default());
+        if let Some(buffer) = lowering.sources.view(arg).and_then(|view| view.pieces.first()).map(|p| p.buffer) {
+            lowering.bind(buffer, value);
+        }
+    }
+    let mut returned: Vec<Returned> = Vec::new();
+    for value in func.returned() {
+        let computed = func.def_op(value).is_some_and(|op| !is_movement(func, &func.ops[op]));
+        let first = computed && !returned.iter().any(|seen| seen.value == value);
+        let copy_to = (!first).then(|| {
+            let ty = func.ty(value);
+            let name = format!("{}_out", func.values[value].name);
+            lowering.out.alloc(Space::Hbm, ty.shape(), ty.dtype(), &name)
+        });
+        returned.push(Returned { value, copy_to });
+    }
+    let external = planned.iter().flat_map(|plan| external_operands(func, &plan.group).map(|(_, _, value)| value));
+    let read: Vec<ValueId> = external.chain(returned.iter().map(|result| result.value)).collect();
+    let views = read.iter().filter_map(|&value| lowering.sources.view(value));
+    lowering.needed = lowering.sources.needed(views);
+    (lowering.out.func.args.len(), returned)
+}
+
+fn lower_group(lowering: &mut Lowering<'_>, plan: &Planned, budget: u64) -> Result<(), (OpId, NotCore)> {
+    let func = lowering.func;
+    let last = plan.group.ops.last().map(|member| member.op);
+    for member in plan.group.ops.iter().filter(|member| lower::is_transpose_reduce(func, member)) {
+        return lowering.transpose_reduce(member, budget).map_err(|reason| (member.op, reason));
+    }
+    for (region, size) in &plan.regions {
+        if let (Err(reason), Some(op)) = (lowering.region(&plan.group, region, size), last) {
+            return Err((op, reason));
+        }
+    }
+    Ok(())
+}
+
+/// Copies results that have another home, and returns.
+fn finish(lowering: &mut Lowering<'_>, returned: &[Returned]) {
+    let mut tiles = Vec::new();
+    for result in returned {
+        let view = lowering.sources.view(result.value).cloned();
+        match (result.copy_to, view) {
+            (Some(to), Some(view)) => {
+                let name = lowering.func.values[result.value].name.clone();
+                lowering.out.set_source(&name);
+                lowering.copy_dense(&view, to);
+                tiles.push(to);
+            }
+            (None, Some(view)) => {
+                let buffer = view.pieces.first().map(|piece| piece.buffer);
+                tiles.extend(buffer.map(|buffer| lowering.buffer(buffer)));
+            }
+            (_, None) => {}
+        }
+    }
+    lowering.out.func.push_return(&tiles);
+}
+
+fn describe(func: &Func, plan: &Planned) -> Remark {
+    let names: Vec<String> = plan.group.values.keys().map(|&value| format!("%{}", func.values[value].name)).collect();
+    let tiles: Vec<String> = plan
+        .regions
+        .iter()
+        .map(|(region, size)| {
+            let free: Vec<String> = size.free.iter().map(u64::to_string).collect();
+            format!("{} rows in blocks of {}, free [{}]", region.row_count(), size.rows, free.join(", "))
+        })
+        .collect();
+    let op = plan.group.ops.first().map(|member| member.op);
+    let span = op.and_then(|op| func.spans.op(op)).map(|spans| spans.whole);
+    Remark {
+        span,
+        message: format!("{} share a loop: {}", names.join(" "), tiles.join("; ")),
+        ..Remark::new(RemarkKind::Analysis, "tile", "group")
+    }
+}
+
+fn span_of(func: &Func, op: OpId) -> partita_ir::Span {
+    func.spans.op(op).map(|spans| spans.whole).unwrap_or_default()
+}
+
+fn no_word(func: &Func, op: OpId, reason: &NotCore) -> Diagnostic {
+    let message = format!("no word of the target does this operation: {reason}");
+    Diagnostic::error(Code::Unsupported, message, span_of(func, op))
+}
+
+fn too_large(func: &Func, group: &Group) -> Diagnostic {
+    let span = group.ops.first().map(|member| span_of(func, member.op)).unwrap_or_default();
+    let message = "one row of this operation does not fit a partition of SBUF";
+    Diagnostic::error(Code::RowTooLarge, message, span)
+}
+
+fn unmovable(func: &Func, value: ValueId) -> Diagnostic {
+    let span = func.def_op(value).map(|op| span_of(func, op)).unwrap_or_default();
+    let message = "this movement of data cannot be expressed as strided copies";
+    Diagnostic::error(Code::Unsupported, message, span)
+}

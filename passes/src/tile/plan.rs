@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use super::axes::{Axis, DimAxes};
 use super::group::{Group, GroupKind};
-use crate::select::{Form, NotCore};
 
 /// Partitions of the machine.
 pub const PARTITIONS: u64 = 128;
@@ -233,21 +232,3 @@ fn peak_bytes(func: &Func, group: &Group, region: &Region, size: &TileSize) -> u
         .max()
         .unwrap_or(0)
 }
-
-/// Why a group could not be planned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PlanError {
-    /// The smallest tile does not fit; fewer operations may.
-    TooLarge,
-    /// An operation has no word in this layout.
-    NotCore(NotCore),
-}
-
-impl From<NotCore> for PlanError {
-    fn from(reason: NotCore) -> Self {
-        Self::NotCore(reason)
-    }
-}
-
-/// The forms of a group's operations in a region.
-pub type Forms = Vec<Form>;

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use partita_ir::data::TensorData;
-use partita_ir::entity::{EntityId, ValueId};
+use partita_ir::entity::ValueId;
 use partita_ir::ops::{SliceRange, TensorOp};
 use partita_ir::types::Shape;
 use partita_ir::{ElemType, Func, Operand, TensorType};
@@ -29,6 +29,8 @@ pub enum Content {
 pub struct Sources {
     pub buffers: Vec<Content>,
     views: Vec<Option<View>>,
+    /// The last group that each value's view depends on.
+    after: Vec<Option<usize>>,
     constants: IndexMap<TensorDataKey, BufferId>,
     /// A dense stand-in for a value whose view could not be used as asked.
     dense: IndexMap<ValueId, View>,
@@ -46,9 +48,8 @@ impl Sources {
     /// # Errors
     /// An operation's attributes do not fit its operands.
     pub fn new(func: &Func, group_of: impl Fn(ValueId) -> Option<usize>) -> Result<Self, Unmovable> {
-        let mut sources = Self { views: vec![None; func.values.len()], ..Self::default() };
-        // The last group that each value's view depends on.
-        let mut after: Vec<Option<usize>> = vec![None; func.values.len()];
+        let count = func.values.len();
+        let mut sources = Self { views: vec![None; count], after: vec![None; count], ..Self::default() };
         for &arg in &func.args {
             sources.store(func, arg, Content::Arg(arg));
         }
@@ -56,13 +57,12 @@ impl Sources {
             let Some(result) = op.result() else { continue };
             if !is_movement(func, op) {
                 sources.store(func, result, Content::Computed(result));
-                after[result.index()] = group_of(result);
+                sources.after[result.index()] = group_of(result);
                 continue;
             }
-            after[result.index()] = op.value_operands().filter_map(|value| after[value.index()]).max();
-            let view = sources
-                .moved(func, op, result, after[result.index()])
-                .ok_or(Unmovable(result))?;
+            let after = op.value_operands().filter_map(|value| sources.after[value.index()]).max();
+            sources.after[result.index()] = after;
+            let view = sources.moved(func, op, result, after).ok_or(Unmovable(result))?;
             sources.views[result.index()] = Some(view);
         }
         Ok(sources)
@@ -85,11 +85,11 @@ impl Sources {
     }
 
     /// Replaces a value's view by that of a dense copy.
-    pub fn make_dense(&mut self, func: &Func, value: ValueId, after: Option<usize>) -> Option<View> {
-        let view = self.view(value)?.clone();
-        let copy = self.copy(view, func.ty(value).dtype(), after);
-        self.dense.insert(value, copy.clone());
-        Some(copy)
+    pub fn make_dense(&mut self, func: &Func, value: ValueId) {
+        if let Some(view) = self.view(value).cloned() {
+            let copy = self.copy(view, func.ty(value).dtype(), self.after[value.index()]);
+            self.dense.insert(value, copy);
+        }
     }
 
     fn copy(&mut self, view: View, dtype: ElemType, after: Option<usize>) -> View {

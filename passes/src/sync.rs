@@ -1,0 +1,271 @@
+//! Synchronization: which operation waits for which, as semaphores.
+//!
+//! Each queue that others wait for has one semaphore, which its operations increment when complete
+//! and nothing resets. A consumer waits for the count that its last producer leaves. An operation
+//! touches memory as byte ranges of a partition (every tile starts at partition 0) and of main memory;
+//! one that must follow several queues waits for those that the others' clocks do not imply. A word
+//! holds one wait: each further one rides on a one-byte copy in the engine's scratch slot before it.
+//! The accumulators and the lane table belong to the vector engine alone and follow its own order.
+
+mod intervals;
+
+use std::collections::BTreeMap;
+
+use partita_backend::cost::View;
+use partita_ir::diag::Code;
+use partita_ir::entity::OpId;
+use partita_ir::ops::{DmaOp, InstOp, MachineOp, OpKind};
+use partita_ir::{Diagnostic, Func};
+use partita_isa::address::Memory;
+use partita_isa::dma::{Descriptor, DmaAddr, DmaSpace, DmaWait, MAX_WAITS};
+use partita_isa::{
+    AluOp, Dtype, Engine, Instruction, Opcode, Pattern, SubDim, Target, UpdateMode, WaitMode,
+};
+
+use crate::scratch;
+use crate::tile::LOAD_QUEUE;
+use crate::words::One;
+use intervals::{Access, History, Region};
+
+/// Engines, then DMA queues: a dense index.
+type Queue = usize;
+
+const ENGINES: usize = Engine::ALL.len();
+
+/// Every queue there may be.
+const QUEUES: usize = ENGINES + partita_isa::dma::QUEUES as usize;
+
+/// For each queue, how many of its operations are known to be complete.
+type Clock = [u32; QUEUES];
+
+/// An operation with a place in a queue.
+struct Item {
+    op: OpId,
+    queue: Queue,
+    /// Position in its queue, from 1.
+    position: u32,
+}
+
+/// Adds semaphores to a placed function.
+///
+/// # Errors
+/// An operation has no engine, or more queues to wait for than a descriptor can name.
+pub fn sync(func: &Func, target: &Target) -> Result<Func, Vec<Diagnostic>> {
+    let mut func = func.clone();
+    let mut waits = dependences(&func, target)?;
+    let crowded: Vec<Engine> = Engine::ALL
+        .into_iter()
+        .filter(|&engine| {
+            waits.iter().any(|(item, needs)| item.queue == engine as usize && needs.len() > 1)
+        })
+        .collect();
+    if !crowded.is_empty() {
+        prepare_scratch(&mut func, target, &crowded);
+        waits = dependences(&func, target)?;
+    }
+    write_events(&mut func, target, &waits)?;
+    Ok(func)
+}
+
+/// For each item in program order, the operations of other queues it must wait for.
+type Waits = Vec<(Item, Vec<(Queue, u32)>)>;
+
+fn dependences(func: &Func, target: &Target) -> Result<Waits, Vec<Diagnostic>> {
+    let mut history = History::default();
+    let mut known: Vec<Clock> = vec![[0; QUEUES]; QUEUES];
+    let mut clocks: Vec<Vec<Clock>> = vec![Vec::new(); QUEUES];
+    let mut out = Waits::new();
+    for (op, body) in func.body_ops() {
+        let (queue, accesses) = match &body.kind {
+            OpKind::Machine(MachineOp::Inst(inst)) => {
+                let engine = inst.engine.ok_or_else(|| vec![no_engine(func, op)])?;
+                (engine as usize, word_accesses(&inst.inst, target))
+            }
+            OpKind::Machine(MachineOp::Dma(dma)) => {
+                (ENGINES + usize::from(dma.desc.queue), descriptor_accesses(&dma.desc, target))
+            }
+            _ => continue,
+        };
+        if queue >= QUEUES {
+            return Err(vec![no_engine(func, op)]);
+        }
+        let position = clocks[queue].len() as u32 + 1;
+        let mut need: Clock = [0; QUEUES];
+        for access in &accesses {
+            history.touch(access, queue, position, &mut need);
+        }
+        let mut wanted: Vec<(Queue, u32)> = (0..QUEUES)
+            .filter(|&other| other != queue && need[other] > known[queue][other])
+            .map(|other| (other, need[other]))
+            .collect();
+        let clock_of = |(other, count): (Queue, u32)| clocks[other][count as usize - 1];
+        let implied = |&(other, count): &(Queue, u32)| {
+            wanted.iter().any(|&by| by.0 != other && clock_of(by)[other] >= count)
+        };
+        let redundant: Vec<(Queue, u32)> = wanted.iter().copied().filter(|wait| implied(wait)).collect();
+        for &wait in &wanted {
+            let clock = clock_of(wait);
+            for (mine, theirs) in known[queue].iter_mut().zip(clock) {
+                *mine = (*mine).max(theirs);
+            }
+        }
+        wanted.retain(|wait| !redundant.contains(wait));
+        known[queue][queue] = position;
+        clocks[queue].push(known[queue]);
+        out.push((Item { op, queue, position }, wanted));
+    }
+    Ok(out)
+}
+
+fn word_accesses(inst: &Instruction, target: &Target) -> Vec<Access> {
+    let view = View::of(inst);
+    let access = |operand: &partita_backend::cost::Operand, write: bool| {
+        let at = operand.location(target.generation)?;
+        let (low, high) = operand.extent();
+        let region = if at.memory == Memory::Psum { Region::Psum } else { Region::Sbuf };
+        let start = i64::from(at.byte);
+        Some(Access { region, start: (start + low) as u64, end: (start + high) as u64, write })
+    };
+    let reads = view.reads().filter_map(|operand| access(operand, false));
+    let writes = view.destination.iter().filter_map(|operand| access(operand, true));
+    // A predicated copy keeps what it does not write, and so reads it; a write orders as much.
+    reads.chain(writes).collect()
+}
+
+fn descriptor_accesses(desc: &Descriptor, target: &Target) -> Vec<Access> {
+    let side = |end: DmaAddr, stride: fn(&partita_isa::dma::DmaDim) -> i64, write: bool| {
+        let partition = target.generation.sbuf_stride() as i64;
+        let chip = end.space == DmaSpace::Sbuf;
+        let (mut low, mut high) = (0i64, desc.elem.size() as i64);
+        for dim in desc.dims.iter() {
+            let mut step = stride(dim);
+            if chip {
+                // Whole partitions move the row, which is not tracked.
+                step = (step + partition / 2).rem_euclid(partition) - partition / 2;
+            }
+            let reach = step * (i64::from(dim.count) - 1);
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        let base = if chip { end.addr as i64 % partition } else { end.addr as i64 };
+        let region = if chip { Region::Sbuf } else { Region::Hbm };
+        Access { region, start: (base + low) as u64, end: (base + high) as u64, write }
+    };
+    vec![side(desc.src, |dim| dim.src_stride, false), side(desc.dst, |dim| dim.dst_stride, true)]
+}
+
+/// Fills the engines' scratch slots and makes each wait for that, before anything else.
+fn prepare_scratch(func: &mut Func, target: &Target, engines: &[Engine]) {
+    // Any bytes will do; the first transfer reads some that are there from the start.
+    let first = func.body_ops().find_map(|(_, op)| match &op.kind {
+        OpKind::Machine(MachineOp::Dma(dma)) if dma.desc.src.space == DmaSpace::Hbm => Some(dma.desc.src),
+        _ => None,
+    });
+    let Some(source) = first else { return };
+    let mut prologue = Vec::new();
+    for &engine in engines {
+        let slot = scratch::slot(engine, target.generation);
+        let mut desc = Descriptor::copy(Dtype::Uint8, source, DmaAddr::sbuf(u64::from(slot)));
+        desc.queue = LOAD_QUEUE;
+        let dma = MachineOp::Dma(Box::new(DmaOp { desc, fields: Default::default() }));
+        prologue.push(func.make_op(dma, [], []));
+    }
+    for &engine in engines {
+        prologue.push(carrier(func, target, engine));
+    }
+    let allocs = func.body.iter().take_while(|&&op| {
+        matches!(func.ops[op].kind, OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. }))
+    });
+    let at = allocs.count();
+    func.body.splice(at..at, prologue);
+}
+
+/// A one-byte copy of an engine's slot onto itself.
+fn carrier(func: &mut Func, target: &Target, engine: Engine) -> OpId {
+    let slot = scratch::slot(engine, target.generation);
+    let word = One {
+        opcode: Opcode::Copy,
+        op: AluOp::Bypass,
+        input: Dtype::Uint8,
+        out: Dtype::Uint8,
+        op_dim: SubDim::Unused,
+        negated: false,
+    };
+    let inst = word.word(1, Pattern::contiguous(slot, 1), Pattern::contiguous(slot, 1));
+    let op = MachineOp::Inst(Box::new(InstOp { engine: Some(engine), inst, fields: Default::default() }));
+    func.make_op(op, [], [])
+}
+
+/// Writes waits and updates, and puts carriers in front of words that wait for more than one queue.
+fn write_events(func: &mut Func, target: &Target, waits: &Waits) -> Result<(), Vec<Diagnostic>> {
+    let mut signals: Vec<Vec<u32>> = vec![Vec::new(); QUEUES];
+    for (queue, position) in waits.iter().flat_map(|(_, needs)| needs.iter().copied()) {
+        signals[queue].push(position);
+    }
+    for positions in &mut signals {
+        positions.sort_unstable();
+        positions.dedup();
+    }
+    // Nothing is signalled for nobody, so a count is a position among the signals.
+    let count = |(queue, position): (Queue, u32)| DmaWait {
+        semaphore: queue as u8,
+        value: signals[queue].partition_point(|&p| p <= position) as u32,
+    };
+    let mut carriers: BTreeMap<OpId, Vec<OpId>> = BTreeMap::new();
+    for (item, needs) in waits {
+        let signal = signals[item.queue].binary_search(&item.position).is_ok();
+        let needs: Vec<DmaWait> = needs.iter().copied().map(count).collect();
+        let update = signal.then_some(item.queue as u8);
+        let engine = Engine::ALL.get(item.queue).copied();
+        let mut carried = Vec::new();
+        if let (Some(engine), Some((_, before))) = (engine, needs.split_last()) {
+            for wait in before {
+                let op = carrier(func, target, engine);
+                set_events(func, op, Some(*wait), None);
+                carried.push(op);
+            }
+        }
+        match &mut func.ops[item.op].kind {
+            OpKind::Machine(MachineOp::Dma(dma)) => {
+                dma.desc.update = update;
+                if needs.len() > MAX_WAITS || needs.iter().any(|wait| dma.desc.waits.push(*wait).is_err()) {
+                    return Err(vec![too_many(func, item.op)]);
+                }
+            }
+            _ => set_events(func, item.op, needs.last().copied(), update),
+        }
+        if !carried.is_empty() {
+            carriers.insert(item.op, carried);
+        }
+    }
+    let body = std::mem::take(&mut func.body);
+    for op in body {
+        func.body.extend(carriers.remove(&op).into_iter().flatten());
+        func.body.push(op);
+    }
+    Ok(())
+}
+
+fn set_events(func: &mut Func, op: OpId, wait: Option<DmaWait>, update: Option<u8>) {
+    let OpKind::Machine(MachineOp::Inst(inst)) = &mut func.ops[op].kind else { return };
+    let events = &mut inst.inst.events;
+    if let Some(wait) = wait {
+        events.wait_mode = WaitMode::SemGeImm.code();
+        events.wait_idx = wait.semaphore;
+        events.semaphore_value = wait.value;
+    }
+    if let Some(semaphore) = update {
+        events.update_mode = UpdateMode::SemIncDone.code();
+        events.update_idx = semaphore;
+    }
+}
+
+fn no_engine(func: &Func, op: OpId) -> Diagnostic {
+    let span = func.spans.op(op).map(|spans| spans.whole).unwrap_or_default();
+    Diagnostic::error(Code::Internal, "an operation has no queue to run on", span)
+}
+
+fn too_many(func: &Func, op: OpId) -> Diagnostic {
+    let span = func.spans.op(op).map(|spans| spans.whole).unwrap_or_default();
+    Diagnostic::error(Code::Internal, "a transfer waits for more queues than it can name", span)
+}
