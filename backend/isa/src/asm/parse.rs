@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::AsmError;
 use super::format::{ImmediateForm, immediate_form};
-use super::parse_value::{Bases, Cursor, integer, register};
+use super::parse_value::{Bases, Cursor, integer, put, register};
 use crate::alu::AluOp;
 use crate::dtype::Dtype;
 use crate::field::{Field, FieldKind};
@@ -105,10 +105,7 @@ impl Parser<'_> {
                     immediates.push((field, source, self.cursor.at));
                     self.skip_value();
                 }
-                _ => {
-                    let bytes = self.value(field)?;
-                    store(word, field, &bytes);
-                }
+                _ => self.value(field, field_bytes(word, field))?,
             }
             self.end_of_value()?;
         }
@@ -117,7 +114,7 @@ impl Parser<'_> {
             let form = immediate_form(word, self.opcode, source);
             let bits = self.immediate(field, form)?;
             self.end_of_value()?;
-            store(word, field, &bits.to_le_bytes());
+            put(field_bytes(word, field), 0, &bits.to_le_bytes());
         }
         Ok(())
     }
@@ -146,44 +143,48 @@ impl Parser<'_> {
         self.cursor.at += end.unwrap_or(self.cursor.rest().len());
     }
 
-    fn value(&mut self, field: &'static Field) -> Result<Vec<u8>, AsmError> {
-        let max = match field.size {
-            1 => u8::MAX.into(),
-            2 => u16::MAX.into(),
-            _ => i64::from(u32::MAX),
-        };
-        let number = |value: i64| value.to_le_bytes()[..field.size.min(8)].to_vec();
+    /// Reads a value into the bytes of its field.
+    fn value(&mut self, field: &'static Field, out: &mut [u8]) -> Result<(), AsmError> {
         match field.kind {
             FieldKind::Pattern(dims) => {
-                self.cursor.pattern(field.name, dims, self.target, self.bases)
+                return self.cursor.pattern(field.name, dims, self.target, self.bases, out);
             }
             FieldKind::DtypePair => {
                 let low = self.coded(0xf, dtype_code, dtype_names)?;
                 self.cursor.expect("/")?;
                 let high = self.coded(0xf, dtype_code, dtype_names)?;
-                Ok(vec![low | high << 4])
+                put(out, 0, &[low | high << 4]);
             }
-            FieldKind::Dtype => Ok(vec![self.coded(0xff, dtype_code, dtype_names)?]),
+            FieldKind::Dtype => put(out, 0, &[self.coded(0xff, dtype_code, dtype_names)?]),
             FieldKind::AluOp => {
                 let code = |name: &str| AluOp::from_name(name).map(AluOp::code);
                 let names = || AluOp::ALL.iter().map(|op| op.name()).collect();
-                Ok(vec![self.coded(0xff, code, names)?])
+                put(out, 0, &[self.coded(0xff, code, names)?]);
             }
             FieldKind::Enum(table) => {
                 let names = || table.members.iter().map(|member| member.1).collect();
-                Ok(vec![self.coded(0xff, |name| table.code_of(name), names)?])
+                put(out, 0, &[self.coded(0xff, |name| table.code_of(name), names)?]);
             }
-            FieldKind::Reserved | FieldKind::Bytes => self.bytes(field),
+            FieldKind::Reserved | FieldKind::Bytes => return self.bytes(field, out),
             FieldKind::Fp32 => {
                 let (text, span) = self.cursor.atom();
-                Ok(float_bits(text, span)?.to_le_bytes().to_vec())
+                put(out, 0, &float_bits(text, span)?.to_le_bytes());
             }
             FieldKind::Number
             | FieldKind::Channels
             | FieldKind::Bits
             | FieldKind::Opcode
-            | FieldKind::Immediate { .. } => Ok(number(self.cursor.integer(0, max)?)),
+            | FieldKind::Immediate { .. } => {
+                let max = match field.size {
+                    1 => u8::MAX.into(),
+                    2 => u16::MAX.into(),
+                    _ => i64::from(u32::MAX),
+                };
+                let value = self.cursor.integer(0, max)?;
+                put(out, 0, &value.to_le_bytes());
+            }
         }
+        Ok(())
     }
 
     /// A name of a table, or its code as a number.
@@ -208,22 +209,21 @@ impl Parser<'_> {
         }
     }
 
-    fn bytes(&mut self, field: &Field) -> Result<Vec<u8>, AsmError> {
+    fn bytes(&mut self, field: &Field, out: &mut [u8]) -> Result<(), AsmError> {
         let (text, span) = self.cursor.atom();
         let digits = text.strip_prefix("0x").unwrap_or(text);
-        let byte = |pair: &[u8]| {
-            let pair = std::str::from_utf8(pair).ok()?;
-            u8::from_str_radix(pair, 16).ok()
-        };
-        let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
-        match bytes {
-            Some(bytes) if bytes.len() == field.size && digits.len() == 2 * field.size => Ok(bytes),
-            _ => Err(AsmError::new(
+        if digits.len() != 2 * field.size || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(AsmError::new(
                 span,
                 format!("{} is {} bytes", field.name, field.size),
                 format!("write 0x and {} hex digits, the first byte first", 2 * field.size),
-            )),
+            ));
         }
+        let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+        for (place, pair) in out.iter_mut().zip(digits.as_bytes().chunks(2)) {
+            *place = pair.iter().fold(0, |value, &byte| value << 4 | digit(byte));
+        }
+        Ok(())
     }
 
     fn immediate(&mut self, field: &'static Field, form: ImmediateForm) -> Result<u32, AsmError> {
@@ -250,10 +250,9 @@ impl Parser<'_> {
     }
 }
 
-fn store(word: &mut Word, field: &Field, bytes: &[u8]) {
-    if let Some(place) = word.0.get_mut(field.offset..field.offset + bytes.len()) {
-        place.copy_from_slice(bytes);
-    }
+/// The bytes of a field in a word; offsets and sizes come from the tables.
+fn field_bytes<'w>(word: &'w mut Word, field: &Field) -> &'w mut [u8] {
+    &mut word.0[field.offset..field.offset + field.size]
 }
 
 fn dtype_code(name: &str) -> Option<u8> {

@@ -179,15 +179,15 @@ impl<'a> Cursor<'a> {
         Ok((partition as u64, byte as u64))
     }
 
-    /// The bytes of a pattern field of `dims` dimensions.
+    /// Writes a pattern of `dims` dimensions into the bytes of its field.
     pub fn pattern(
         &mut self,
         field: &'static str,
         dims: usize,
         target: &Target,
         bases: Bases<'_>,
-    ) -> Result<Vec<u8>, AsmError> {
-        let mut bytes = Vec::with_capacity(20);
+        out: &mut [u8],
+    ) -> Result<(), AsmError> {
         if self.eat("gather(") {
             let index = self.address(field, target, bases)?;
             self.expect(",")?;
@@ -195,29 +195,38 @@ impl<'a> Cursor<'a> {
             self.expect(",")?;
             let count = self.integer(0, u16::MAX.into())? as u16;
             self.expect(")")?;
-            bytes.extend((index | INDIRECT).to_le_bytes());
-            bytes.extend(data.to_le_bytes());
-            bytes.extend(count.to_le_bytes());
-            bytes.resize(4 + 4 * dims, 0);
-            return Ok(bytes);
+            out.fill(0);
+            put(out, 0, &(index | INDIRECT).to_le_bytes());
+            put(out, 4, &data.to_le_bytes());
+            put(out, 8, &count.to_le_bytes());
+            return Ok(());
         }
-        bytes.extend(self.address(field, target, bases)?.to_le_bytes());
-        let (mut steps, mut counts) = (vec![1_i16; dims], vec![1_u16; dims]);
+        let start = self.address(field, target, bases)?;
+        put(out, 0, &start.to_le_bytes());
         self.expect("[")?;
-        for (d, (step, count)) in steps.iter_mut().zip(&mut counts).enumerate() {
-            if d > 0 && !self.eat(",") {
-                break;
+        let mut listed = true;
+        for d in 0..dims {
+            let (mut step, mut count) = (1_i16, 1_u16);
+            listed = listed && (d == 0 || self.eat(","));
+            if listed {
+                step = self.integer(i16::MIN.into(), i16::MAX.into())? as i16;
+                self.expect(":")?;
+                count = self.integer(0, u16::MAX.into())? as u16;
             }
-            *step = self.integer(i16::MIN.into(), i16::MAX.into())? as i16;
-            self.expect(":")?;
-            *count = self.integer(0, u16::MAX.into())? as u16;
+            put(out, 4 + 2 * d, &step.to_le_bytes());
+            put(out, 4 + 2 * dims + 2 * d, &count.to_le_bytes());
         }
         if !self.eat("]") {
             return Err(self.error_here("expected `]`", format!("{field} has {dims} dimensions")));
         }
-        bytes.extend(steps.iter().flat_map(|step| step.to_le_bytes()));
-        bytes.extend(counts.iter().flat_map(|count| count.to_le_bytes()));
-        Ok(bytes)
+        Ok(())
+    }
+}
+
+/// Overwrites the bytes from `offset` on; bytes that do not fit are dropped.
+pub(super) fn put(out: &mut [u8], offset: usize, bytes: &[u8]) {
+    for (place, byte) in out.iter_mut().skip(offset).zip(bytes) {
+        *place = *byte;
     }
 }
 

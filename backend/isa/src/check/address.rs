@@ -46,6 +46,8 @@ pub(super) struct Operand {
     pub dtype: Option<Dtype>,
     pub writes: bool,
     address: u32,
+    /// First and last byte of the walk in its partition, if they are known.
+    reach: Option<(i64, i64)>,
     step: [i16; 4],
     num: [u16; 4],
 }
@@ -77,7 +79,16 @@ impl Operand {
             },
         };
         let dtype = Dtype::from_code(dtype_code).filter(|dtype| dtype.is_output_64());
-        Self { field, start, count, dtype, writes, address: bits & ADDRESS_MASK, step, num }
+        let reach = match (start, count, dtype) {
+            (Start::At(at), Count::Elements(_), Some(dtype)) => {
+                let (low, high) = extent(pattern);
+                let (base, size) = (i64::from(at.byte), dtype.size() as i64);
+                Some((base + low * size, base + (high + 1) * size - 1))
+            }
+            _ => None,
+        };
+        let address = bits & ADDRESS_MASK;
+        Self { field, start, count, dtype, writes, address, reach, step, num }
     }
 
     /// The place of an immediate address.
@@ -112,24 +123,18 @@ impl Operand {
     pub fn is_aligned(&self, size: u32) -> bool {
         !matches!(self.start, Start::At(_)) || self.address.is_multiple_of(size)
     }
+}
 
-    /// Lowest byte and last byte of the walk in its partition, if it is known.
-    fn reach(&self) -> Option<(Location, i64, i64)> {
-        let (Start::At(location), Some(dtype), Count::Elements(_)) =
-            (self.start, self.dtype, self.count)
-        else {
-            return None;
-        };
-        let size = dtype.size() as i64;
-        let (mut low, mut high) = (0_i64, 0_i64);
-        for (step, num) in self.step.iter().zip(self.num) {
-            let reach = i64::from(*step) * (i64::from(num) - 1);
-            low += reach.min(0);
-            high += reach.max(0);
-        }
-        let base = i64::from(location.byte);
-        Some((location, base + low * size, base + high * size + size - 1))
+/// Lowest and highest element offset that a walk without empty dimensions reaches.
+#[inline]
+fn extent<const D: usize>(pattern: &Pattern<D>) -> (i64, i64) {
+    let (mut low, mut high) = (0, 0);
+    for (step, num) in pattern.step_elem.iter().zip(&pattern.num_elem) {
+        let reach = i64::from(*step) * (i64::from(*num) - 1);
+        low += reach.min(0);
+        high += reach.max(0);
     }
+    (low, high)
 }
 
 /// The fields of an indirect pattern overlay steps and counts: data address in bytes 4 to 7, index
@@ -265,7 +270,7 @@ impl Checker<'_> {
                 if operand.writes && location.memory == Memory::Psum {
                     self.psum_write(operand, under);
                 }
-                if let Some((_, low, high)) = operand.reach()
+                if let Some((low, high)) = operand.reach
                     && (low < 0 || high >= active as i64)
                     && u64::from(location.byte) < active
                 {
@@ -400,8 +405,8 @@ impl Checker<'_> {
         if a.memory != b.memory || !(a.partition..a.partition + n).contains(&b.partition) {
             return;
         }
-        let (Some(from), Some(to)) = (source.reach(), destination.reach()) else { return };
-        if from.1 <= to.2 && to.1 <= from.2 && walks_meet(source, destination, a, b) {
+        let (Some(from), Some(to)) = (source.reach, destination.reach) else { return };
+        if from.0 <= to.1 && to.0 <= from.1 && walks_meet(source, destination, a, b) {
             self.warn(&rule::OVL_1, destination.field, || {
                 format!("bytes apart from {}, or the same walk", source.field.name)
             });

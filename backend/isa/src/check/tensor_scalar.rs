@@ -56,7 +56,7 @@ impl Checker<'_> {
                 self.scalar_rules(b, &p, None);
                 own_engine = self.scalar_engine(&p);
             }
-            Some(TensorScalarPtrArithOp | TensorScalarPtrBitvecOp) => {
+            _ if self.is_pointer_form() => {
                 self.pointer_form(b, &p);
                 self.scalar_rules(b, &p, Some(&rule::TP_3));
                 self.warn_deprecated();
@@ -112,8 +112,7 @@ impl Checker<'_> {
         } else if let [Some(op0), Some(op1)] = p.ops {
             self.arithmetic_form(op0, op1, p, input.zip(output), outer);
         }
-        let deprecated = outer == Some(&rule::TP_3);
-        if !deprecated {
+        if !self.is_pointer_form() {
             let scalar = if bitvec { Scalar::Of(input) } else { Scalar::Fp32 };
             for imm in p.imms {
                 self.immediate(imm, scalar, p.channels, under(&rule::TS_8));
@@ -152,7 +151,7 @@ impl Checker<'_> {
     ) {
         let g = self.generation;
         let general = |op: AluOp| op.is_general_arith(g);
-        let pointers = outer == Some(&rule::TP_3);
+        let pointers = self.is_pointer_form();
         if general(op0) && general(op1) {
             return;
         }
@@ -193,6 +192,14 @@ impl Checker<'_> {
         };
         self.require(ok, under, &f::op0, "any form on dve; the RSQRT form of 0x43 on pool");
         arith.then_some(under)
+    }
+
+    /// 0x44 and 0x54, whose immediates are always pointers.
+    fn is_pointer_form(&self) -> bool {
+        matches!(
+            self.opcode,
+            Some(Opcode::TensorScalarPtrArithOp | Opcode::TensorScalarPtrBitvecOp)
+        )
     }
 
     /// TP-1, TP-2.
