@@ -20,7 +20,7 @@ use partita_ir::FuncBuilder;
 
 pub use cx::{Built, OpCx, Refusal, eval_options};
 pub use driver::{Applied, legalize};
-pub use emit::{Emitter, Val};
+pub use emit::{Emitted, Emitter, Val};
 pub use int::leading::transpose_reduce_route;
 
 use crate::rewrite::RewriteClass;
