@@ -5,6 +5,7 @@ use partita_isa::{AluOp, Dtype, Generation, Target};
 
 use crate::error::Fault;
 use crate::machine::Machine;
+use crate::memory::Space;
 use crate::numeric::convert::{from_float, to_float};
 use crate::numeric::kernels::{self, Binary, Convert};
 
@@ -57,7 +58,7 @@ impl Machine {
         if descriptor.elements() > limit as u64 {
             return Err(Fault::TooManyElements { limit });
         }
-        let walk = Walk::new(descriptor, self.target.generation);
+        let walk = Walk::new(descriptor, self.target.generation, self.memory.stride(Space::Sbuf));
         let combine = Combine::new(descriptor, self.target);
         let (hbm, sbuf) = (&mut self.hbm[..], self.memory.sbuf_mut());
         match (descriptor.src.space, descriptor.dst.space) {
@@ -72,29 +73,37 @@ impl Machine {
     }
 }
 
-/// From addresses to positions in a memory's bytes: SBUF keeps active bytes only.
+/// From addresses to positions in a memory's bytes: the rows of SBUF are not kept a partition's stride apart.
 #[derive(Clone, Copy)]
 struct Map {
     /// Low bits of an address that are the byte within the partition.
     bits: u32,
-    /// Bytes kept of a partition.
+    /// Bytes from one partition's row to the next as they are kept.
     row: u64,
 }
 
 impl Map {
-    fn new(space: DmaSpace, generation: Generation) -> Self {
+    fn new(space: DmaSpace, generation: Generation, row: usize) -> Self {
         match space {
             DmaSpace::Hbm => Self { bits: u64::BITS - 1, row: 0 },
-            DmaSpace::Sbuf => Self {
-                bits: generation.sbuf_stride().trailing_zeros(),
-                row: generation.sbuf_active(),
-            },
+            DmaSpace::Sbuf => {
+                Self { bits: generation.sbuf_stride().trailing_zeros(), row: row as u64 }
+            }
         }
+    }
+
+    fn byte(self, address: u64) -> u64 {
+        address & ((1 << self.bits) - 1)
     }
 
     #[inline]
     fn position(self, address: u64) -> usize {
-        ((address >> self.bits) * self.row + (address & ((1 << self.bits) - 1))) as usize
+        ((address >> self.bits) * self.row + self.byte(address)) as usize
+    }
+
+    /// Bytes from an address to the end of its partition.
+    fn room(self, address: u64) -> usize {
+        usize::try_from((1 << self.bits) - self.byte(address)).unwrap_or(usize::MAX)
     }
 }
 
@@ -107,8 +116,8 @@ struct Side {
 }
 
 impl Side {
-    fn new(at: DmaAddr, generation: Generation) -> Self {
-        Self { map: Map::new(at.space, generation), start: at.addr, steps: [0; MAX_DIMS] }
+    fn new(at: DmaAddr, generation: Generation, row: usize) -> Self {
+        Self { map: Map::new(at.space, generation, row), start: at.addr, steps: [0; MAX_DIMS] }
     }
 }
 
@@ -122,13 +131,13 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(descriptor: &Descriptor, generation: Generation) -> Self {
+    fn new(descriptor: &Descriptor, generation: Generation, row: usize) -> Self {
         let mut walk = Self {
             width: descriptor.elem.size(),
             counts: [1; MAX_DIMS],
             dims: 0,
-            src: Side::new(descriptor.src, generation),
-            dst: Side::new(descriptor.dst, generation),
+            src: Side::new(descriptor.src, generation, row),
+            dst: Side::new(descriptor.dst, generation, row),
         };
         for dim in descriptor.dims.iter().filter(|dim| dim.count != 1) {
             walk.push(dim);
@@ -204,8 +213,13 @@ impl Walk {
         let line = self.counts[0] as usize * self.width;
         self.for_each_line(|src, dst| {
             if runs {
-                let (at, to_at) = (self.src.map.position(src), self.dst.map.position(dst));
-                combine.apply(&mut to[to_at..to_at + line], &from[at..at + line]);
+                let (mut src, mut dst, mut left) = (src, dst, line);
+                while left > 0 {
+                    let len = left.min(self.src.map.room(src)).min(self.dst.map.room(dst));
+                    let (at, to_at) = (self.src.map.position(src), self.dst.map.position(dst));
+                    combine.apply(&mut to[to_at..to_at + len], &from[at..at + len]);
+                    (src, dst, left) = (src + len as u64, dst + len as u64, left - len);
+                }
             } else if let Combine::Copy = combine {
                 match self.width {
                     1 => self.copy_line::<1>(src, dst, from, to),
@@ -234,8 +248,13 @@ impl Walk {
         let line = self.counts[0] as usize * self.width;
         self.for_each_line(|src, dst| {
             if self.is_run(&self.src) {
-                let at = self.src.map.position(src);
-                staged.extend_from_slice(&bytes[at..at + line]);
+                let (mut src, mut left) = (src, line);
+                while left > 0 {
+                    let len = left.min(self.src.map.room(src));
+                    let at = self.src.map.position(src);
+                    staged.extend_from_slice(&bytes[at..at + len]);
+                    (src, left) = (src + len as u64, left - len);
+                }
             } else {
                 self.for_each_element(src, dst, |at, _| {
                     staged.extend_from_slice(&bytes[at..at + self.width]);
@@ -246,8 +265,14 @@ impl Walk {
         self.for_each_line(|src, dst| {
             let Some(line) = lines.next() else { return };
             if self.is_run(&self.dst) {
-                let at = self.dst.map.position(dst);
-                combine.apply(&mut bytes[at..at + line.len()], line);
+                let (mut dst, mut line) = (dst, line);
+                while !line.is_empty() {
+                    let len = line.len().min(self.dst.map.room(dst));
+                    let (now, later) = line.split_at(len);
+                    let at = self.dst.map.position(dst);
+                    combine.apply(&mut bytes[at..at + len], now);
+                    (dst, line) = (dst + len as u64, later);
+                }
             } else {
                 let mut elements = line.chunks_exact(self.width);
                 self.for_each_element(src, dst, |_, at| {
@@ -329,7 +354,7 @@ impl Combine {
 mod tests {
     use super::*;
     use crate::machine::Limits;
-    use crate::memory::{Place, Space};
+    use crate::memory::Place;
 
     fn machine() -> Machine {
         let mut machine = Machine::new(Target::default(), 4096, Limits::default()).unwrap();
@@ -369,6 +394,30 @@ mod tests {
         machine.step_dma(&store).unwrap();
         assert_eq!(machine.hbm(4000, 4).unwrap(), [16, 17, 18, 19]);
         assert_eq!(machine.hbm(4016, 4).unwrap(), [36, 37, 38, 39]);
+    }
+
+    /// On MARIANA the active bytes fill the partition, so rows that fill theirs are one run in HBM and on the chip.
+    #[test]
+    fn a_run_may_go_on_into_the_next_partition() {
+        let stride = 0x4_0000;
+        let mut machine =
+            Machine::new(Generation::Mariana.into(), 4 * stride, Limits::default()).unwrap();
+        for (i, byte) in machine.hbm.iter_mut().enumerate() {
+            *byte = (i % 251) as u8;
+        }
+        let step = stride as i64;
+        let dims = [(0x2_0000, 2, 2), (2, step, step)];
+        let expect = machine.hbm(0, 2 * stride).unwrap().to_vec();
+        let chip = DmaAddr::sbuf(stride);
+        machine.step_dma(&descriptor(DmaAddr::hbm(0), chip, &dims)).unwrap();
+        let moved = descriptor(chip, DmaAddr::sbuf(2 * stride), &dims);
+        machine.step_dma(&moved).unwrap();
+        for (p, row) in expect.chunks(stride as usize).enumerate() {
+            assert!(machine.row(sbuf(2 + p), 0, row.len()).unwrap() == row, "row {p}");
+        }
+        let back = descriptor(DmaAddr::sbuf(2 * stride), DmaAddr::hbm(2 * stride), &dims);
+        machine.step_dma(&back).unwrap();
+        assert!(machine.hbm(2 * stride, 2 * stride).unwrap() == expect);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Machine {
     /// When they do not exist.
     pub fn row(&self, place: Place, offset: usize, len: usize) -> Result<&[u8], MemoryError> {
         self.memory
-            .rows(place, 1)
+            .row(place)
             .and_then(|row| row.get(offset..)?.get(..len))
             .ok_or(MemoryError::OutsidePartition { partition: place.partition, offset, len })
     }

@@ -13,22 +13,32 @@ pub struct Place {
     pub partition: usize,
 }
 
-/// One memory: the active bytes of its partitions, one after the other. A fresh bank is zero and costs no
+/// Bytes between the rows of a bank. Partitions are powers of two in size, or nearly so; without a gap that is an
+/// odd number of cache lines, the same byte of many rows would compete for few places in the caches.
+const GAP: usize = 65 * 64;
+
+/// One memory: the active bytes of its partitions, one after the other, with gaps. A fresh bank is zero and costs no
 /// memory until it is touched.
 #[derive(Clone, Debug)]
 struct Bank {
     bytes: Vec<u8>,
-    row: usize,
+    /// Active bytes of a partition.
+    active: usize,
+    /// Bytes from one row to the next.
+    stride: usize,
 }
 
 impl Bank {
-    fn new(row: u64) -> Self {
-        let row = row as usize;
-        Self { bytes: vec![0; row * PARTITIONS], row }
+    fn new(active: u64) -> Self {
+        let active = active as usize;
+        let stride = active + GAP;
+        Self { bytes: vec![0; stride * PARTITIONS], active, stride }
     }
 
     fn rows(&self, partition: usize, count: usize) -> Option<&[u8]> {
-        self.bytes.get(partition * self.row..)?.get(..count * self.row)
+        self.bytes
+            .get(partition.checked_mul(self.stride)?..)?
+            .get(..count.checked_mul(self.stride)?)
     }
 }
 
@@ -44,7 +54,7 @@ pub struct Memory {
 pub enum Rows<'a> {
     /// The destination's own rows.
     Own,
-    /// Other rows, `row` bytes each.
+    /// Other rows, `row` bytes apart.
     Other { bytes: &'a [u8], row: usize },
 }
 
@@ -61,7 +71,7 @@ impl<'a> Rows<'a> {
 /// The operands of an instruction as rows that can be read and written at once.
 #[derive(Debug)]
 pub struct Split<'a, const N: usize> {
-    /// The destination's rows, `row` bytes each.
+    /// The destination's rows, `row` bytes apart.
     pub dst: &'a mut [u8],
     pub row: usize,
     pub sources: [Rows<'a>; N],
@@ -82,26 +92,33 @@ impl Memory {
         }
     }
 
-    /// Active bytes of a partition.
-    pub fn row_bytes(&self, space: Space) -> usize {
-        self.bank(space).row
+    /// Bytes from one row to the next.
+    pub fn stride(&self, space: Space) -> usize {
+        self.bank(space).stride
     }
 
-    /// `count` rows from a place; `None` past the last partition.
+    /// The active bytes of one row; `None` past the last partition.
+    pub fn row(&self, place: Place) -> Option<&[u8]> {
+        let bank = self.bank(place.space);
+        bank.rows(place.partition, 1)?.get(..bank.active)
+    }
+
+    /// `count` rows from a place, each with the gap that follows it; `None` past the last partition.
     pub fn rows(&self, place: Place, count: usize) -> Option<&[u8]> {
         self.bank(place.space).rows(place.partition, count)
     }
 
-    /// One row for writing; `None` past the last partition.
+    /// The active bytes of one row for writing; `None` past the last partition.
     pub fn row_mut(&mut self, place: Place) -> Option<&mut [u8]> {
         let bank = match place.space {
             Space::Sbuf => &mut self.sbuf,
             Space::Psum => &mut self.psum,
         };
-        bank.bytes.get_mut(place.partition * bank.row..(place.partition + 1) * bank.row)
+        let start = place.partition.checked_mul(bank.stride)?;
+        bank.bytes.get_mut(start..)?.get_mut(..bank.active)
     }
 
-    /// All of SBUF, one partition's active bytes after the other.
+    /// All of SBUF: rows of [`Memory::stride`] bytes.
     pub fn sbuf_mut(&mut self) -> &mut [u8] {
         &mut self.sbuf.bytes
     }
@@ -119,7 +136,7 @@ impl Memory {
             Space::Sbuf => (&mut self.sbuf, &self.psum),
             Space::Psum => (&mut self.psum, &self.sbuf),
         };
-        let row = own.row;
+        let row = own.stride;
         let last = dst.partition.checked_add(count)?;
         let (before, rest) = own.bytes.split_at_mut_checked(dst.partition * row)?;
         let (dst_rows, after) = rest.split_at_mut_checked(count * row)?;
@@ -128,7 +145,7 @@ impl Memory {
         for (rows, place) in rows.iter_mut().zip(sources) {
             let Some(place) = place else { continue };
             *rows = if place.space != dst.space {
-                Rows::Other { bytes: other.rows(place.partition, count)?, row: other.row }
+                Rows::Other { bytes: other.rows(place.partition, count)?, row: other.stride }
             } else if place.partition == dst.partition {
                 Rows::Own
             } else {
@@ -179,7 +196,7 @@ mod tests {
     #[test]
     fn a_generation_without_psum_has_empty_rows() {
         let mut memory = Memory::new(Generation::Maverick);
-        assert_eq!(memory.row_bytes(Space::Psum), 0);
+        assert!(memory.row_mut(Place { space: Space::Psum, partition: 0 }).unwrap().is_empty());
         assert_eq!(memory.row_mut(sbuf(127)).unwrap().len(), 524_288);
     }
 }

@@ -10,7 +10,7 @@ use crate::memory::{PARTITIONS, Rows, Split};
 use crate::numeric::kernels::{ROWS, Running};
 use crate::plan::{Lanes, Plan, RowPlan, Seed, Work};
 use crate::rows::elementwise::Elementwise;
-use crate::rows::exchange::{TILE, stage};
+use crate::rows::exchange::{TILE, stage, staged_stride};
 use crate::rows::{Channel, Scratch, with_scratch};
 
 /// Below this many elements the threads cost more than they bring.
@@ -58,7 +58,7 @@ impl Machine {
             Plan::LoadTable(table) => self.lane_table = *table,
             Plan::CrossLane { work, source, dst, channels } => {
                 let mut lanes = std::mem::take(&mut self.staged);
-                let row = self.memory.row_bytes(source.space);
+                let row = self.memory.stride(source.space);
                 let rows = self.memory.rows(*source, *channels).ok_or(MISPLACED)?;
                 work.fold(&mut lanes, rows, row, parallel);
                 work.write(&mut lanes, self.memory.row_mut(*dst).ok_or(MISPLACED)?);
@@ -83,7 +83,7 @@ impl Machine {
         let [source0, source1] = plan.sources;
         let [scalar0, scalar1] = plan.immediates.map(|immediate| immediate.place());
         if let (Some(staging), Some(place)) = (plan.staging, source0) {
-            let row = self.memory.row_bytes(place.space);
+            let row = self.memory.stride(place.space);
             let rows = self.memory.rows(place, plan.channels).ok_or(MISPLACED)?;
             let (walk, width) = (&staging.walk, staging.width);
             stage(staged, rows, row, walk, width, staging.transposed, parallel);
@@ -92,7 +92,7 @@ impl Machine {
         let mut split = self.memory.split(plan.channels, plan.dst, places).ok_or(MISPLACED)?;
         if let Some(staging) = plan.staging {
             split.sources[0] =
-                Rows::Other { bytes: staged, row: staging.walk.len() * staging.width };
+                Rows::Other { bytes: staged, row: staged_stride(&staging.walk, staging.width) };
         }
         let accumulators = &mut self.accumulators[plan.dst.partition..];
         let accumulators = &mut accumulators[..plan.channels];

@@ -14,6 +14,12 @@ use super::{BLOCK, Scratch, with_scratch};
 /// Channels of a block, and elements of a tile.
 pub const TILE: usize = 32;
 
+/// Bytes from one channel's run in a staging buffer to the next: an odd number of cache lines, so that the runs do
+/// not compete for the same places in the caches.
+pub fn staged_stride(walk: &Walk, width: usize) -> usize {
+    ((walk.len() * width).div_ceil(64) | 1) * 64
+}
+
 /// Fills `staged` with one run of elements per channel, in walk order; with `transposed`, the low five bits of
 /// channel and element number change places (ISA 8.3). `rows` are whole blocks of 32 rows then, and the walk's
 /// length is a multiple of 32.
@@ -26,7 +32,7 @@ pub fn stage(
     transposed: bool,
     parallel: bool,
 ) {
-    let run = walk.len() * width;
+    let run = staged_stride(walk, width);
     let (unit, work): (usize, fn(&Walk, usize, &[u8], usize, &mut [u8])) = match (transposed, width)
     {
         (false, _) => (1, copy_row),
@@ -45,16 +51,15 @@ pub fn stage(
 }
 
 fn copy_row(walk: &Walk, width: usize, row: &[u8], _: usize, out: &mut [u8]) {
-    gather(&mut Cursor::new(*walk), width, row, out);
+    gather(&mut Cursor::new(*walk), width, row, &mut out[..walk.len() * width]);
 }
 
-fn transpose_block<T: Lane>(walk: &Walk, _: usize, rows: &[u8], row: usize, out: &mut [u8]) {
+fn transpose_block<T: Lane>(walk: &Walk, width: usize, rows: &[u8], row: usize, out: &mut [u8]) {
     let zero = T::from_bits(0);
     let mut line = [zero.store(); TILE];
-    // Turned tiles; a line more than a tile's width keeps columns apart in the cache.
     let mut turned = [[zero; TILE]; TILE];
     let out = T::cells_mut(out);
-    let len = walk.len();
+    let (len, stride) = (walk.len(), staged_stride(walk, width) / width);
     let mut cursor = Cursor::new(*walk);
     for first in (0..len).step_by(TILE) {
         let start = cursor;
@@ -73,7 +78,7 @@ fn transpose_block<T: Lane>(walk: &Walk, _: usize, rows: &[u8], row: usize, out:
                 turned[channel] = T::load(x);
             }
         }
-        for (out, turned) in out.chunks_exact_mut(len).zip(&turned) {
+        for (out, turned) in out.chunks_exact_mut(stride).zip(&turned) {
             for (out, x) in out[first..first + TILE].iter_mut().zip(turned) {
                 *out = x.store();
             }
@@ -155,16 +160,17 @@ mod tests {
         let (row, len) = (512, 96);
         let rows: Vec<u8> = (0..64 * row).map(|i| (i * 7 % 251) as u8).collect();
         let walk = Walk::new(3, [(8, 2), (12, 20)]).unwrap();
+        let run = staged_stride(&walk, 2);
         let (mut straight, mut once, mut twice) = (Vec::new(), Vec::new(), Vec::new());
         stage(&mut straight, &rows, row, &walk, 2, false, false);
         stage(&mut once, &rows, row, &walk, 2, true, true);
-        stage(&mut twice, &once, len * 2, &Walk::run(0, len), 2, true, false);
-        assert_eq!(twice, straight);
-        let (straight, once) = (u16::cells(&straight), u16::cells(&once));
+        stage(&mut twice, &once, run, &Walk::run(0, len), 2, true, false);
+        let element = |staged: &[u8], c: usize, e: usize| u16::cells(staged)[c * run / 2 + e];
         for c in 0..64 {
             for e in 0..len {
-                let to = ((c & !31) | (e & 31)) * len + ((e & !31) | (c & 31));
-                assert_eq!(once[to], straight[c * len + e]);
+                let (to_c, to_e) = ((c & !31) | (e & 31), (e & !31) | (c & 31));
+                assert_eq!(element(&once, to_c, to_e), element(&straight, c, e));
+                assert_eq!(element(&twice, c, e), element(&straight, c, e));
             }
         }
     }
