@@ -58,11 +58,12 @@ impl Location {
                 None => return None,
             }
         };
-        let partition = offset / stride;
+        // Strides are powers of two.
+        let partition = offset >> stride.trailing_zeros();
         if partition >= PARTITIONS {
             return None;
         }
-        Some(Self { memory, partition: partition as u32, byte: (offset % stride) as u32 })
+        Some(Self { memory, partition: partition as u32, byte: (offset & (stride - 1)) as u32 })
     }
 
     /// The address, or `None` when partition or byte exceed the address space of the memory.

@@ -56,7 +56,6 @@ macro_rules! layouts {
             pub const LAYOUT: &Layout = &$module::LAYOUT;
 
             #[inline]
-            #[allow(dead_code)]
             pub(crate) fn decode(word: &[u8; WORD_BYTES]) -> Self {
                 Self { $($field: Raw::get(word, $offset),)* }
             }

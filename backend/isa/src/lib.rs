@@ -6,6 +6,7 @@
 pub mod address;
 pub mod alu;
 pub mod asm;
+pub mod builder;
 pub mod check;
 pub mod dma;
 pub mod dtype;

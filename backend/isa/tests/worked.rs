@@ -184,3 +184,68 @@ fn fields_bytes_text_and_verdict_agree() {
         assert_eq!(check(&word, &target, Some(engine)), [], "{name}: check");
     }
 }
+
+/// Messages point at the text and say what to write.
+#[test]
+fn refused_lines_say_where_and_why() {
+    let refused = |line: &str| {
+        let error = parse_plain(line, &Target::default()).expect_err(line);
+        (line[error.span].to_owned(), error.message, error.help)
+    };
+    let case = |at: &str, message: &str, help: &str| (at.into(), message.into(), help.into());
+    assert_eq!(
+        refused("tensor_tensor_arit op=ADD"),
+        case(
+            "tensor_tensor_arit",
+            "unknown instruction `tensor_tensor_arit`",
+            "did you mean `tensor_tensor_arith`?"
+        )
+    );
+    assert_eq!(
+        refused("copy num_active_chanels=3"),
+        case(
+            "num_active_chanels",
+            "copy has no field `num_active_chanels`",
+            "did you mean `num_active_channels`?"
+        )
+    );
+    assert_eq!(
+        refused("tensor_tensor_arith op=ADDD"),
+        case("ADDD", "unknown name `ADDD`", "did you mean `ADD`?")
+    );
+    assert_eq!(
+        refused("copy num_active_channels=256"),
+        case("256", "256 is out of range", "the field holds 0 to 255")
+    );
+    assert_eq!(
+        refused("copy src_mem_pattern=sbuf[p128, 0x0][1:4]"),
+        case(
+            "sbuf[p128, 0x0]",
+            "sbuf of cayman has no such address",
+            "partitions are p0 to p127; addr[…] takes any 29-bit address"
+        )
+    );
+    assert_eq!(
+        refused("tensor_scalar_bitvec op0=BITWISE_AND imm0=2.5"),
+        case("2.5", "expected a number, found `2.5`", "write a decimal or 0x… integer")
+    );
+    assert_eq!(refused("copy op=BYPASS op=BYPASS").1, "`op` is given twice");
+    assert_eq!(refused(".word 00").1, "a word has 128 hex digits, found 2");
+}
+
+/// A decimal immediate is a value of the opcode's domain, hex is bits; order does not matter.
+#[test]
+fn immediates_are_read_by_their_source() {
+    let imm = |line: &str| match parse_plain(line, &Target::default()).map(|parsed| parsed.body) {
+        Ok(partita_isa::Body::TensorScalar(body)) => body.imm0,
+        other => panic!("{line}: {other:?}"),
+    };
+    assert_eq!(imm("tensor_scalar_arith op0=MULT imm0=2"), 2.0_f32.to_bits());
+    assert_eq!(imm("tensor_scalar_arith op0=MULT imm0=-inf"), f32::NEG_INFINITY.to_bits());
+    assert_eq!(imm("tensor_scalar_arith op0=MULT imm0=0x2"), 2);
+    assert_eq!(imm("tensor_scalar_bitvec op0=BITWISE_AND imm0=2"), 2);
+    assert_eq!(imm("tensor_scalar_arith imm0=-2 op0=ADD_INT"), (-2_i32) as u32);
+    assert_eq!(imm("tensor_scalar_arith imm0=r5 imm0_src=REG_POINTER"), 5);
+    assert_eq!(imm("tensor_scalar_arith imm0=sbuf[p1, 4] imm0_src=POINTER"), 0x4_0004);
+    assert_eq!(imm("tensor_scalar_ptr_arith imm0=psum[p0, 8]"), 0x200_0008);
+}

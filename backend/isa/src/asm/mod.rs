@@ -23,7 +23,7 @@
 //!   `REG_POINTER` a register.
 //! * `%name[p32, 0x10]` is an address relative to something placed later: partition times the SBUF
 //!   stride plus the byte. Whoever prints supplies the name, whoever parses is told of it.
-//! * A field that is left out has the value of [`Instruction::blank`]. Printing gives the
+//! * A field that is left out has the value of [`crate::Instruction::blank`]. Printing gives the
 //!   patterns, dtypes and channels always and every other field, reserved bytes too, when it differs
 //!   from that; so `parse(format(w)) == w` for all 64-byte values. A word whose opcode has no struct
 //!   prints as `.word`.
@@ -41,9 +41,6 @@ pub(crate) use format::field_text;
 pub use format::{format, format_plain};
 pub use parse::{parse, parse_plain};
 pub(crate) use parse_value::Cursor;
-
-#[allow(unused_imports)]
-use crate::instruction::Instruction;
 
 /// Why a line was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

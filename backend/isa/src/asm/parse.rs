@@ -56,9 +56,14 @@ pub fn parse_plain(line: &str, target: &Target) -> Result<Instruction, AsmError>
 
 fn word_directive(cursor: &mut Cursor<'_>) -> Result<Word, AsmError> {
     let (digits, span) = cursor.atom();
-    digits.parse().map_err(|error: HexError| {
+    let word = digits.parse().map_err(|error: HexError| {
         AsmError::new(span, error.to_string(), "write the 64 bytes of the word in order")
-    })
+    })?;
+    cursor.skip_space();
+    match cursor.rest() {
+        "" => Ok(word),
+        _ => Err(cursor.error_here("unexpected text after the word", "")),
+    }
 }
 
 struct Parser<'a> {
