@@ -57,7 +57,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 
 macro_rules! rules {
     ($($name:ident $confidence:ident $text:literal, $fix:literal;)*) => {
-        $(#[doc = $text] pub static $name: Rule = Rule {
+        $(#[doc = concat!("`", $text, "`")] pub static $name: Rule = Rule {
             id: rule_id!(stringify!($name)),
             confidence: Confidence::$confidence,
             text: $text,

@@ -5,7 +5,7 @@ use crate::rule::{Confidence, Rule};
 
 macro_rules! dma_rules {
     ($($name:ident $text:literal, $fix:literal;)*) => {
-        $(#[doc = $text] pub static $name: Rule = Rule {
+        $(#[doc = concat!("`", $text, "`")] pub static $name: Rule = Rule {
             id: rule_id!(stringify!($name)),
             // The descriptor is our own, so is every limit of it.
             confidence: Confidence::L,
