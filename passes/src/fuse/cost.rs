@@ -1,0 +1,186 @@
+//! Modelled cost of an operation of the tensor dialect, before tiling.
+//!
+//! The unit is the picosecond: the busy time of the engines plus that of the DMA
+//! queues, under the cost profile of the target. Latencies are left out, since
+//! queues hide them; so are the fast modes, which hang on a layout that is chosen
+//! later. Operations that only rename elements are read through access patterns
+//! and cost [`PATTERN`], so that of two equal forms the shorter wins.
+
+use partita_backend::cost::Profile;
+use partita_ir::ops::{Class, ReduceOp};
+use partita_ir::types::{MAX_PARTITIONS, element_count};
+use partita_ir::{ElementwiseOp, TensorOp, TensorType};
+use partita_isa::{CostClass, Engine, Target};
+
+/// What an operation costs that is read through an access pattern.
+pub const PATTERN: u64 = 1;
+
+/// Rows and columns of the blocks that StreamTranspose turns (ISA 8.3).
+const BLOCK: u64 = 32;
+
+/// Words that an operation takes which the machine has no single word for; a round
+/// figure, since no rule chooses between such operations.
+const MANY_WORDS: u64 = 16;
+
+/// Prices under one profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Prices {
+    profile: &'static Profile,
+}
+
+/// A price as a whole number; times are far below 2⁵³ picoseconds.
+fn whole(picoseconds: f64) -> u64 {
+    picoseconds.round() as u64
+}
+
+impl Prices {
+    pub fn of(target: &Target) -> Self {
+        Self { profile: Profile::of(target.generation) }
+    }
+
+    /// A word of a class that streams so many elements per partition.
+    fn word(&self, class: CostClass, engine: Engine, elements: u64) -> u64 {
+        let Some(figures) = self.profile.engines.get(&engine) else { return 0 };
+        let per_element = figures.classes.get(&class).map_or(1.0, |class| class.elements);
+        let stream = (per_element * elements as f64).max(figures.floor.value);
+        whole((figures.fixed.value + stream) * 1000.0 / figures.clock_ghz.value)
+    }
+
+    /// A transfer in rows of so many contiguous bytes.
+    fn dma(&self, bytes: u64, row: u64) -> u64 {
+        let dma = &self.profile.dma;
+        let short_rows = (dma.efficient_row_bytes.value / row.max(1) as f64).max(1.0);
+        whole(bytes as f64 * 1000.0 / dma.gigabytes_per_second.value * short_rows)
+    }
+
+    /// The operation, from the types of its value operands and of its result.
+    pub fn op(&self, op: &TensorOp, operands: &[&TensorType], result: &TensorType) -> u64 {
+        let first = operands.first().copied().unwrap_or(result);
+        let bytes = |ty: &TensorType| ty.bytes().unwrap_or(u64::MAX >> 8);
+        let price = match op {
+            TensorOp::Elementwise(op) => self.elementwise(*op, operands, result),
+            TensorOp::Cast | TensorOp::ToInt => self.word(CostClass::Elementwise, Engine::Dve, columns(first)),
+            TensorOp::Wrap => self.word(CostClass::Elementwise, Engine::Dve, columns(first)).saturating_mul(2),
+            TensorOp::Reduce { op, dims, .. } => self.reduce(*op, dims, first),
+            TensorOp::PartitionReduce { .. } => {
+                let (rows, inner) = split(&first.shape, 1);
+                let tiles = rows.div_ceil(MAX_PARTITIONS);
+                self.word(CostClass::CrossLane, Engine::Pool, tiles.saturating_mul(inner))
+            }
+            TensorOp::TransposeReduce { .. } => {
+                let (_, inner) = split(&first.shape, 1);
+                self.word(CostClass::TransposeReduce, Engine::Dve, inner)
+            }
+            TensorOp::Transpose { perm } => self.transpose(perm, first),
+            TensorOp::ScanCache { .. } => self.word(CostClass::CacheScan, Engine::Dve, columns(first)),
+            TensorOp::Concat { .. } => self.dma(bytes(result), row_bytes(result, 1)),
+            // The filling; the rest arrives where it would anyway.
+            TensorOp::Pad { .. } => {
+                self.dma(bytes(result).saturating_sub(bytes(first)), row_bytes(result, 1))
+            }
+            TensorOp::Reverse { .. } => self.dma(bytes(result), result.dtype.size_bytes()),
+            TensorOp::Bitcast
+            | TensorOp::Broadcast { .. }
+            | TensorOp::Reshape
+            | TensorOp::Slice { .. }
+            | TensorOp::Iota { .. }
+            | TensorOp::Constant(_) => 0,
+        };
+        price.saturating_add(PATTERN)
+    }
+
+    fn elementwise(&self, op: ElementwiseOp, operands: &[&TensorType], result: &TensorType) -> u64 {
+        let elements = columns(result);
+        let wide = operands.iter().any(|ty| ty.dtype.is_int() && ty.dtype.width() >= 32);
+        let bits = matches!(op.class(), Class::Bit | Class::Shift);
+        let (class, engine) = match operands.len() {
+            _ if wide && !bits => (CostClass::TensorTensor, Engine::Pool),
+            0 | 1 => (CostClass::Elementwise, Engine::Dve),
+            _ => (CostClass::TensorTensor, Engine::Dve),
+        };
+        match op {
+            ElementwiseOp::Select => self
+                .word(CostClass::Predicated, Engine::Dve, elements)
+                .saturating_add(self.word(CostClass::Elementwise, Engine::Dve, elements)),
+            ElementwiseOp::Reciprocal => self.word(CostClass::Reciprocal, Engine::Dve, elements),
+            _ if op.is_alu() || op == ElementwiseOp::Copy => self.word(class, engine, elements),
+            _ => self.word(class, engine, elements).saturating_mul(MANY_WORDS),
+        }
+    }
+
+    /// The cheapest of the layouts that put some of the kept dimensions on
+    /// partitions and read the others along each partition.
+    fn reduce(&self, op: ReduceOp, dims: &[usize], ty: &TensorType) -> u64 {
+        let kept: Vec<usize> = (0..ty.rank()).filter(|dim| !dims.contains(dim)).collect();
+        let wide = ty.dtype.is_int() && ty.dtype.width() >= 32 && !op.is_bitwise();
+        let engine = if wide { Engine::Pool } else { Engine::Dve };
+        let size = |dim: &usize| ty.shape.get(*dim).copied().unwrap_or(1);
+        let elements = ty.elements().unwrap_or(u64::MAX >> 8);
+        let layout = |on_partitions: usize| {
+            let (outer, _) = kept.split_at(on_partitions.min(kept.len()));
+            let rows = outer.iter().map(size).fold(1u64, u64::saturating_mul).max(1);
+            let along = elements / rows;
+            let word = self.word(CostClass::Reduce, engine, rows.div_ceil(MAX_PARTITIONS).saturating_mul(along));
+            word.saturating_add(self.gather(ty, dims, outer, rows))
+        };
+        (0..=kept.len()).map(layout).min().unwrap_or(0)
+    }
+
+    /// The transfer that brings each row to its partition, where it is not there:
+    /// a row-major operand has its leading dimensions on partitions.
+    fn gather(&self, ty: &TensorType, dims: &[usize], outer: &[usize], rows: u64) -> u64 {
+        let Some(&last) = outer.last() else { return 0 };
+        let moved = dims.iter().any(|&dim| dim < last && ty.shape.get(dim) != Some(&1));
+        if !moved || rows.is_multiple_of(MAX_PARTITIONS) && outer.len() == 1 && last + 1 < ty.rank() {
+            return 0;
+        }
+        self.dma(ty.bytes().unwrap_or(u64::MAX >> 8), row_bytes(ty, ty.rank() - last - 1))
+    }
+
+    /// By DMA alone, or for two dimensions by StreamTranspose and a transfer of its
+    /// rows of 32.
+    fn transpose(&self, perm: &[usize], ty: &TensorType) -> u64 {
+        let units = |dim: &&usize| ty.shape.get(**dim).is_some_and(|&size| size != 1);
+        let moving: Vec<usize> = perm.iter().filter(units).copied().collect();
+        if moving.is_sorted() {
+            return 0;
+        }
+        let bytes = ty.bytes().unwrap_or(u64::MAX >> 8);
+        let trailing = perm.iter().enumerate().rev().take_while(|&(to, &from)| to == from).count();
+        let direct = self.dma(bytes, row_bytes(ty, trailing));
+        match moving.as_slice() {
+            &[a, b] if a > b && ty.dtype.size_bytes() <= 4 => {
+                let size = |dim: usize| ty.shape.get(dim).copied().unwrap_or(1);
+                let (rows, inner) = (size(b), size(a));
+                let elements = rows.div_ceil(MAX_PARTITIONS).saturating_mul(inner.next_multiple_of(BLOCK));
+                let run = rows.min(BLOCK).saturating_mul(ty.dtype.size_bytes());
+                let turned = self.word(CostClass::Stream, Engine::Dve, elements);
+                direct.min(turned.saturating_add(self.dma(bytes, run)))
+            }
+            _ => direct,
+        }
+    }
+}
+
+/// Elements of the first `leading` dimensions, and of the others.
+fn split(shape: &[u64], leading: usize) -> (u64, u64) {
+    let (outer, inner) = shape.split_at(leading.min(shape.len()));
+    let count = |dims: &[u64]| element_count(dims).unwrap_or(u64::MAX >> 8);
+    (count(outer), count(inner))
+}
+
+/// Elements per partition when the rows are dealt to partitions.
+fn columns(ty: &TensorType) -> u64 {
+    let (rows, inner) = split(&ty.shape, ty.rank().saturating_sub(1));
+    match ty.rank() {
+        0 => 1,
+        1 => inner.div_ceil(MAX_PARTITIONS),
+        _ => rows.div_ceil(MAX_PARTITIONS).saturating_mul(inner),
+    }
+}
+
+/// Contiguous bytes of the last `dims` dimensions.
+fn row_bytes(ty: &TensorType, dims: usize) -> u64 {
+    let (_, inner) = split(&ty.shape, ty.rank().saturating_sub(dims));
+    inner.max(1).saturating_mul(ty.dtype.size_bytes())
+}

@@ -1,0 +1,272 @@
+//! Choosing one node for each class so that the whole graph costs least, a shared
+//! value being paid once.
+//!
+//! 1. [`greedy`]: for every class, repeatedly, the node whose closure (all classes
+//!    below it, each once) is cheapest. Nodes of the input win ties.
+//! 2. [`improve`]: choices are tried out against the exact cost of everything that
+//!    the results need, since what is cheapest alone need not be cheapest where a
+//!    part is shared.
+//!
+//! The result is checked: acyclic, and each choice a node of its class. The cost is
+//! never above that of the input form, which is the other starting point.
+
+/// A class as extraction sees it: its nodes in a fixed order.
+#[derive(Clone, Debug, Default)]
+pub struct Class {
+    pub nodes: Vec<Candidate>,
+}
+
+/// A node of a class.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Classes, by position.
+    pub children: Vec<usize>,
+    pub cost: u64,
+    /// Where it stands in the input program, leaves being at 0.
+    pub input: Option<u32>,
+}
+
+/// Nothing can be chosen: a class has no node that rests on leaves alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfounded;
+
+/// Rounds over all classes before the greedy choice is taken as it is.
+const MAX_ROUNDS: usize = 32;
+
+/// Rounds of improvement.
+const MAX_IMPROVEMENTS: usize = 4;
+
+/// A set of classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Set(Vec<u64>);
+
+impl Set {
+    fn empty(classes: usize) -> Self {
+        Self(vec![0; classes.div_ceil(64)])
+    }
+
+    fn insert(&mut self, class: usize) {
+        if let Some(word) = self.0.get_mut(class / 64) {
+            *word |= 1 << (class % 64);
+        }
+    }
+
+    pub fn contains(&self, class: usize) -> bool {
+        self.0.get(class / 64).is_some_and(|word| word >> (class % 64) & 1 != 0)
+    }
+
+    pub fn unite(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    /// What both have.
+    pub fn intersect(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(at, &word)| {
+            std::iter::successors((word != 0).then_some(word), |word| {
+                let rest = word & (word - 1);
+                (rest != 0).then_some(rest)
+            })
+            .map(move |word| at * 64 + word.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// The number of the node chosen for each class; `None` where none can be.
+pub type Choice = Vec<Option<usize>>;
+
+/// The cost of everything that the roots need; `None` when a choice is missing or
+/// the choices run in a circle.
+pub fn total(classes: &[Class], choice: &Choice, roots: &[usize]) -> Option<u64> {
+    let order = order(classes, choice, roots)?;
+    let cost = |&class: &usize| Some(classes.get(class)?.nodes.get((*choice.get(class)?)?)?.cost);
+    order.iter().map(cost).try_fold(0u64, |sum, cost| Some(sum.saturating_add(cost?)))
+}
+
+/// The classes that the roots need, each after those it reads.
+pub fn order(classes: &[Class], choice: &Choice, roots: &[usize]) -> Option<Vec<usize>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut marks = vec![Mark::New; classes.len()];
+    let mut order = Vec::new();
+    let mut stack: Vec<(usize, usize)> = Vec::new();
+    for &root in roots {
+        if *marks.get(root)? == Mark::New {
+            marks[root] = Mark::Open;
+            stack.push((root, 0));
+        }
+        while let Some((class, next)) = stack.last_mut() {
+            let node = classes.get(*class)?.nodes.get((*choice.get(*class)?)?)?;
+            match node.children.get(*next) {
+                Some(&child) => {
+                    *next += 1;
+                    match marks.get(child)? {
+                        Mark::Done => {}
+                        Mark::Open => return None,
+                        Mark::New => {
+                            marks[child] = Mark::Open;
+                            stack.push((child, 0));
+                        }
+                    }
+                }
+                None => {
+                    marks[*class] = Mark::Done;
+                    order.push(*class);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    Some(order)
+}
+
+/// A greedy choice with the closure of each class.
+#[derive(Clone, Debug)]
+pub struct Greedy {
+    pub choice: Choice,
+    /// For each class, itself and everything below it.
+    pub below: Vec<Set>,
+    /// The cost of the chosen node alone.
+    pub own: Vec<u64>,
+}
+
+impl Greedy {
+    /// The classes below a node and the cost of the node with them; `None` when one
+    /// has no choice, or the node is below itself.
+    pub fn closure(&self, class: usize, node: &Candidate) -> Option<(Set, u64)> {
+        let mut set = Set::empty(self.own.len());
+        for &child in &node.children {
+            self.choice.get(child).copied().flatten()?;
+            set.unite(self.below.get(child)?);
+        }
+        if set.contains(class) {
+            return None;
+        }
+        let cost = set.iter().fold(node.cost, |sum, class| sum.saturating_add(self.own[class]));
+        Some((set, cost))
+    }
+}
+
+/// Picks for each class the node of the cheapest closure.
+pub fn greedy(classes: &[Class]) -> Greedy {
+    let count = classes.len();
+    let mut state = Greedy {
+        choice: vec![None; count],
+        below: vec![Set::empty(count); count],
+        own: vec![0; count],
+    };
+    let mut totals = vec![u64::MAX; count];
+    for _ in 0..MAX_ROUNDS {
+        let mut changed = false;
+        for (class, nodes) in classes.iter().enumerate() {
+            let mut best: Option<((u64, bool), usize, Set)> = None;
+            for (number, node) in nodes.nodes.iter().enumerate() {
+                let Some((set, cost)) = state.closure(class, node) else { continue };
+                let rank = (cost, node.input.is_none());
+                if best.as_ref().is_none_or(|(least, ..)| rank < *least) {
+                    best = Some((rank, number, set));
+                }
+            }
+            let Some(((cost, _), number, mut set)) = best else { continue };
+            set.insert(class);
+            if state.choice[class] != Some(number) || totals[class] != cost || state.below[class] != set {
+                state.choice[class] = Some(number);
+                state.own[class] = nodes.nodes[number].cost;
+                state.below[class] = set;
+                totals[class] = cost;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    state
+}
+
+/// The choice of the input program: of each class the node that stands first, which
+/// reads only what stands before it.
+fn input_form(classes: &[Class], greedy: &Choice) -> Choice {
+    let first = |class: &Class| {
+        let placed = class.nodes.iter().enumerate().filter_map(|(number, node)| Some((node.input?, number)));
+        placed.min().map(|(_, number)| number)
+    };
+    classes.iter().zip(greedy).map(|(class, fallback)| first(class).or(*fallback)).collect()
+}
+
+/// Tries other nodes where there are any, as long as the whole gets cheaper.
+pub fn improve(classes: &[Class], choice: &mut Choice, roots: &[usize]) -> Option<u64> {
+    let mut best = total(classes, choice, roots)?;
+    for _ in 0..MAX_IMPROVEMENTS {
+        let mut improved = false;
+        for class in order(classes, choice, roots)? {
+            let nodes = &classes[class].nodes;
+            for number in 0..nodes.len() {
+                let kept = choice[class];
+                if kept == Some(number) {
+                    continue;
+                }
+                choice[class] = Some(number);
+                match total(classes, choice, roots) {
+                    Some(cost) if cost < best => {
+                        best = cost;
+                        improved = true;
+                    }
+                    _ => choice[class] = kept,
+                }
+            }
+        }
+        if !improved {
+            break;
+        }
+    }
+    Some(best)
+}
+
+/// The extraction of a window.
+#[derive(Clone, Debug)]
+pub struct Extraction {
+    pub choice: Choice,
+    /// What the roots need, each class after those it reads.
+    pub order: Vec<usize>,
+    pub cost: u64,
+    /// The cost of the input form.
+    pub input_cost: u64,
+    pub greedy: Greedy,
+}
+
+/// Chooses nodes for everything that the roots need.
+///
+/// # Errors
+/// The input form itself is circular, which that of a program never is.
+pub fn extract(classes: &[Class], roots: &[usize]) -> Result<Extraction, Unfounded> {
+    let greedy = greedy(classes);
+    let input = input_form(classes, &greedy.choice);
+    let input_cost = total(classes, &input, roots).ok_or(Unfounded)?;
+    let mut choice = input.clone();
+    let mut cost = input_cost;
+    // Where every class has one node there is nothing to choose.
+    if classes.iter().any(|class| class.nodes.len() > 1) {
+        for start in [greedy.choice.clone(), input] {
+            let mut found = start;
+            if let Some(better) = improve(classes, &mut found, roots) {
+                if better < cost {
+                    (choice, cost) = (found, better);
+                }
+                break;
+            }
+        }
+    }
+    let order = order(classes, &choice, roots).ok_or(Unfounded)?;
+    Ok(Extraction { choice, order, cost, input_cost, greedy })
+}

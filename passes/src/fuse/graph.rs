@@ -1,0 +1,272 @@
+//! The e-graph of a window: its analysis, and the bridge from rules to egg.
+
+use egg::{
+    Analysis, Applier, DidMerge, EGraph, Id, Language as _, PatternAst, Rewrite, SearchMatches, Searcher, Subst,
+    Symbol, Var,
+};
+use partita_ir::{Func, FuncBuilder, TensorType, ValueId};
+use partita_isa::Target;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::language::{Head, Node, Table};
+use super::rules::{Refusal, Rule, Site};
+use crate::select;
+
+/// The e-graph of a window.
+pub type Graph = EGraph<Node, Facts>;
+
+/// What is known of every value of a class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    pub ty: TensorType,
+    /// The bits that every element has, of a constant.
+    pub splat: Option<u64>,
+}
+
+/// A rule that fitted somewhere.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// Number of the rule.
+    pub rule: usize,
+    /// A class at the time; find it again.
+    pub class: Id,
+    /// What the chain that fitted reads.
+    pub inputs: SmallVec<[Id; 2]>,
+    /// What the rule made, the operation of the result last.
+    pub made: Vec<Node>,
+}
+
+/// A rule that fitted but was refused.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    pub rule: usize,
+    pub class: Id,
+    pub refusal: Refusal,
+}
+
+/// The analysis, with the record of what the rules did.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    pub table: Table,
+    pub target: Target,
+    /// Known splats of leaves, by value.
+    pub splats: rustc_hash::FxHashMap<ValueId, u64>,
+    pub applied: Vec<Application>,
+    pub refused: Vec<Refused>,
+    /// Rewrites that may still be made; no limit when absent.
+    pub fuel: Option<u64>,
+    /// Rewrites made.
+    pub rewrites: u64,
+    /// Why the graph cannot be trusted.
+    pub fault: Option<String>,
+    /// The rule at work.
+    current: &'static str,
+    done: FxHashSet<(usize, SmallVec<[Node; 2]>)>,
+}
+
+impl Analysis<Node> for Facts {
+    type Data = Option<Fact>;
+
+    fn make(graph: &mut Graph, node: &Node, _: Id) -> Self::Data {
+        let facts = &graph.analysis;
+        let entry = facts.table.entry(node)?;
+        let splat = match &entry.kind {
+            super::language::EntryKind::Leaf(value) => facts.splats.get(value).copied(),
+            super::language::EntryKind::Op { .. } => None,
+        };
+        Some(Fact { ty: entry.ty.clone(), splat })
+    }
+
+    /// The join of two facts. Equal values have equal types: a rule that unites
+    /// others is wrong, and is named.
+    fn merge(&mut self, a: &mut Self::Data, b: Self::Data) -> DidMerge {
+        let (Some(left), Some(right)) = (a.as_mut(), b) else { return DidMerge(false, false) };
+        if left.ty != right.ty {
+            self.fail(format!("it unites {} and {}", left.ty, right.ty));
+        }
+        if let (Some(x), Some(y)) = (left.splat, right.splat)
+            && x != y
+        {
+            self.fail(format!("it unites constants of the bits {x:#x} and {y:#x}"));
+        }
+        let (had, gets) = (left.splat.is_some(), right.splat.is_some());
+        left.splat = left.splat.or(right.splat);
+        DidMerge(!had && gets, had && !gets)
+    }
+}
+
+impl Facts {
+    pub fn new(target: &Target, fuel: Option<u64>) -> Self {
+        Self { target: *target, fuel, ..Self::default() }
+    }
+
+    fn fail(&mut self, what: String) {
+        self.fault.get_or_insert_with(|| format!("rule `{}`: {what}", self.current));
+    }
+}
+
+/// A rule as egg sees it: every class with a node of the rule's first kind is
+/// looked at, and the applier finds what fits there.
+struct Bridge {
+    number: usize,
+    rule: &'static Rule,
+}
+
+/// The rules in the form that egg takes, in their order.
+pub fn rewrites(rules: impl Iterator<Item = (usize, &'static Rule)>) -> Vec<Rewrite<Node, Facts>> {
+    rules
+        // Neither side has variables, so nothing can be unbound.
+        .filter_map(|(number, rule)| Rewrite::new(rule.name, Bridge { number, rule }, Bridge { number, rule }).ok())
+        .collect()
+}
+
+impl Searcher<Node, Facts> for Bridge {
+    fn search_eclass_with_limit(&self, graph: &Graph, class: Id, _: usize) -> Option<SearchMatches<'_, Node>> {
+        let head = Head::Op(self.rule.root());
+        let fits = graph[class].nodes.iter().any(|node| node.head == head);
+        fits.then(|| SearchMatches { eclass: class, substs: vec![Subst::with_capacity(0)], ast: None })
+    }
+
+    fn search_with_limit(&self, graph: &Graph, limit: usize) -> Vec<SearchMatches<'_, Node>> {
+        let Some(classes) = graph.classes_for_op(&Head::Op(self.rule.root())) else { return Vec::new() };
+        let mut classes: Vec<Id> = classes.collect();
+        classes.sort_unstable();
+        classes.into_iter().filter_map(|class| self.search_eclass_with_limit(graph, class, limit)).collect()
+    }
+
+    fn vars(&self) -> Vec<Var> {
+        Vec::new()
+    }
+}
+
+impl Applier<Node, Facts> for Bridge {
+    fn apply_one(
+        &self,
+        graph: &mut Graph,
+        class: Id,
+        _: &Subst,
+        _: Option<&PatternAst<Node>>,
+        _: Symbol,
+    ) -> Vec<Id> {
+        let mut chains = Vec::new();
+        find_chains(graph, class, self.rule.chain, &mut SmallVec::new(), &mut chains);
+        let mut changed = Vec::new();
+        for chain in chains {
+            if graph.analysis.fuel == Some(0) || !graph.analysis.done.insert((self.number, chain.clone())) {
+                continue;
+            }
+            match self.build(graph, &chain) {
+                Ok(route) => {
+                    if let Some(made) = self.unite(graph, class, &chain, &route) {
+                        changed.push(made);
+                    }
+                }
+                Err(Refusal::NoMatch) => {}
+                Err(refusal) => graph.analysis.refused.push(Refused { rule: self.number, class, refusal }),
+            }
+        }
+        changed
+    }
+
+    fn vars(&self) -> Vec<Var> {
+        Vec::new()
+    }
+}
+
+/// Paths of nodes of the given kinds, each the first operand of the one before.
+fn find_chains(
+    graph: &Graph,
+    class: Id,
+    kinds: &[partita_ir::ops::TensorOpName],
+    path: &mut SmallVec<[Node; 2]>,
+    found: &mut Vec<SmallVec<[Node; 2]>>,
+) {
+    let Some((&kind, rest)) = kinds.split_first() else {
+        found.push(path.clone());
+        return;
+    };
+    for node in &graph[graph.find(class)].nodes {
+        if node.head != Head::Op(kind) {
+            continue;
+        }
+        let node = node.clone().map_children(|child| graph.find(child));
+        let first = node.children.first().copied();
+        path.push(node);
+        match first {
+            _ if rest.is_empty() => found.push(path.clone()),
+            Some(first) => find_chains(graph, first, rest, path, found),
+            None => {}
+        }
+        path.pop();
+    }
+}
+
+impl Bridge {
+    /// What the rule makes of a chain, as a function of the chain's inputs.
+    fn build(&self, graph: &Graph, chain: &[Node]) -> Result<Func, Refusal> {
+        let facts = &graph.analysis;
+        let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Err(Refusal::NoMatch) };
+        // Other operands than the first belong to the last operation of the chain only.
+        if chain.iter().rev().skip(1).any(|node| node.children.len() != 1) {
+            return Err(Refusal::NoMatch);
+        }
+        let entries = chain.iter().map(|node| facts.table.entry(node)).collect::<Option<SmallVec<[_; 2]>>>();
+        let entries = entries.ok_or(Refusal::NoMatch)?;
+        let mut builder = FuncBuilder::new("route");
+        let mut inputs = SmallVec::<[ValueId; 3]>::new();
+        for &child in &last.children {
+            let fact = graph[child].data.as_ref().ok_or(Refusal::NoMatch)?;
+            inputs.push(builder.arg("x", fact.ty.clone()));
+        }
+        let site = Site { entries: &entries, inputs: &inputs, target: &facts.target };
+        let result = (self.rule.build)(&mut builder, &site)?;
+        let want = &facts.table.entry(first).ok_or(Refusal::NoMatch)?.ty;
+        if builder.ty(result) != Some(want) {
+            let what = builder.ty(result).map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            return Err(Refusal::Fault(format!("it gives {what}, not {want}")));
+        }
+        let func = builder.finish(&[result]);
+        if self.rule.only_exact_words {
+            for (_, op) in func.body_ops() {
+                select::core_reason(&func, op, &facts.target)
+                    .map_err(|not| Refusal::Forbidden { rule: not.rule, reason: not.reason })?;
+            }
+        }
+        Ok(func)
+    }
+
+    /// Puts what was made into the graph, in the class of what it equals.
+    fn unite(&self, graph: &mut Graph, class: Id, chain: &[Node], route: &Func) -> Option<Id> {
+        let inputs = &chain.last()?.children;
+        let mut classes: Vec<Option<Id>> = vec![None; route.values.len()];
+        for (&arg, &input) in route.args.iter().zip(inputs) {
+            classes[arg.index()] = Some(input);
+        }
+        let mut made = Vec::new();
+        for (_, op) in route.body_ops() {
+            let Some(result) = op.result() else { continue };
+            let (kind, ty) = (op.as_tensor()?.clone(), route.tensor_ty(result)?.clone());
+            let class_of = |value: ValueId| classes.get(value.index()).copied().flatten();
+            let node = graph.analysis.table.op(kind, &op.operands, ty, class_of)?;
+            made.push(node.clone());
+            let id = graph.add(node);
+            classes[result.index()] = Some(id);
+        }
+        let result = route.returned().next()?;
+        let id = classes.get(result.index()).copied().flatten()?;
+        graph.analysis.current = self.rule.name;
+        let types = |id: Id| graph[id].data.as_ref().map(|fact| fact.ty.clone());
+        if types(id) != types(class) {
+            graph.analysis.fail("it gives another type".to_owned());
+            return None;
+        }
+        let inputs = inputs.clone();
+        graph.analysis.applied.push(Application { rule: self.number, class, inputs, made });
+        graph.analysis.rewrites += 1;
+        if let Some(fuel) = &mut graph.analysis.fuel {
+            *fuel = fuel.saturating_sub(1);
+        }
+        graph.union(class, id).then_some(class)
+    }
+}

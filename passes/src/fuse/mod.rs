@@ -1,0 +1,97 @@
+//! Fusion by equality saturation: a window of the function at a time becomes an
+//! e-graph, the [`rules`] add equal forms, and the form of least modelled cost is
+//! chosen (see [`extract`] and [`cost`]).
+//!
+//! Every operation belongs to a window, so that a large program is fused as a small
+//! one is; the last operations of a window that only later ones read wait for the
+//! next, so that no pattern is cut in two. Limits are on nodes and iterations; the
+//! result does not depend on the machine it was made on.
+//!
+//! Function, arguments, results and the names of surviving values stay as they are.
+
+pub mod cost;
+pub mod extract;
+pub mod graph;
+pub mod language;
+mod report;
+pub mod rules;
+mod window;
+
+use partita_ir::Func;
+use partita_isa::Target;
+
+use crate::canonicalize::remove_dead;
+use crate::remark::Remark;
+use crate::rewrite::RewriteClass;
+
+/// Bounds and permissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FuseOptions {
+    /// E-nodes of a window (egg counts every node ever made).
+    pub node_limit: usize,
+    /// Iterations of saturation of a window.
+    pub iter_limit: usize,
+    /// Rewrites to make in all, for finding a wrong one; no limit when absent.
+    pub rewrite_limit: Option<u64>,
+    /// Permits rules that change roundings.
+    pub allow_excess_precision: bool,
+}
+
+impl Default for FuseOptions {
+    fn default() -> Self {
+        Self { node_limit: 10_000, iter_limit: 8, rewrite_limit: None, allow_excess_precision: false }
+    }
+}
+
+/// What was done, by count; costs are picoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct FuseStats {
+    pub windows: u64,
+    /// Rewrites made in the e-graphs, chosen or not.
+    pub rewrites: u64,
+    /// Of these, those whose form was chosen.
+    pub fused: u64,
+    /// The largest e-graph.
+    pub nodes: u64,
+    /// Windows that stopped at a limit before nothing was left to do.
+    pub limited: u64,
+    pub cost_before: u64,
+    pub cost_after: u64,
+}
+
+/// A fused function and what is to be said about it.
+#[derive(Clone, Debug)]
+pub struct FuseResult {
+    pub func: Func,
+    pub remarks: Vec<Remark>,
+    pub stats: FuseStats,
+}
+
+/// A rule or this pass is wrong; never the program's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FuseError {
+    #[error("fusion is unsound: {0}")]
+    Unsound(String),
+    #[error("fusion ran into the time limit, which no program should reach")]
+    TimeLimit,
+    #[error("fusion found no form of a value of @{0}")]
+    NoForm(String),
+}
+
+/// Fuses a verified function of the tensor dialect for a target.
+///
+/// # Errors
+/// An internal error; the function can be compiled without this pass.
+pub fn fuse(func: &Func, target: &Target, options: &FuseOptions) -> Result<FuseResult, FuseError> {
+    let permitted = |rule: &&rules::Rule| {
+        options.allow_excess_precision || rule.class != RewriteClass::ChangesRounding
+    };
+    let rewrites =
+        graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)));
+    let mut work = window::Work::new(func, target, options);
+    while work.fuse_window(&rewrites)? {}
+    let (mut func, remarks, mut stats) = work.finish();
+    remove_dead(&mut func);
+    stats.fused = remarks.iter().filter(|remark| remark.kind == crate::remark::RemarkKind::Passed).count() as u64;
+    Ok(FuseResult { func: func.compact(), remarks, stats })
+}
