@@ -1,5 +1,5 @@
 //! Instructions from typed values: fields that an opcode does not use, reserved bytes and codes
-//! cannot be wrong. Whether the word is legal is still for [`crate::check`] to say.
+//! cannot be wrong. Whether the word is legal is still for [`crate::check()`] to say.
 //!
 //! ```
 //! use partita_isa::builder::{Imm, Tensor, tensor_scalar};

@@ -1,6 +1,6 @@
 //! The rules of the ISA reference as data: one row per rule, with its condition, what to do about a
 //! break, and how sure the condition is. The numeric rules (N) and the block rules (BLK) are listed
-//! for explanation; the rest are tested by [`crate::check`].
+//! for explanation; the rest are tested by [`crate::check()`].
 //!
 //! Four warnings have ids of our own because the reference describes them without one: `DBG-1`,
 //! `DEP-1`, `OVL-1`, `SUM-1`. The `DMA` rules belong to [`crate::dma`].

@@ -34,7 +34,7 @@ pub fn format(
     out
 }
 
-/// [`format`] with every address as a place on the chip.
+/// [`format()`] with every address as a place on the chip.
 pub fn format_plain(instruction: &Instruction, target: &Target) -> String {
     format(instruction, target, &|_| None)
 }

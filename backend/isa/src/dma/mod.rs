@@ -1,8 +1,8 @@
 //! DMA descriptors: one record per strided copy between HBM and SBUF.
 //!
 //! The machine's own descriptors lie outside the specified subset; this form is ours. `docs/dma.md`
-//! describes what a descriptor does. Here are the record, its rules ([`check`]) and its text
-//! ([`format`], [`parse`]).
+//! describes what a descriptor does. Here are the record, its rules ([`check()`]) and its text
+//! ([`format()`], [`parse()`]).
 
 mod check;
 mod list;

@@ -27,7 +27,7 @@ pub fn format(
     out
 }
 
-/// [`format`] with every address as a place in its memory.
+/// [`format()`] with every address as a place in its memory.
 pub fn format_plain(descriptor: &Descriptor, target: &Target) -> String {
     format(descriptor, target, &|_| None)
 }
