@@ -72,7 +72,10 @@ fn integer_reductions_are_exact() {
                         reduce_case(&mut report, op, &[1], true, true, &shape(&[3, 9], dtype), to, generation);
                     }
                     reduce_case(&mut report, op, &[1], false, false, &shape(&[4, 1], dtype), to, generation);
-                    reduce_case(&mut report, op, &[0], false, false, &shape(&[200, 5], dtype), to, generation);
+                    // Products of many integers overflow fp32, and then depend on the order.
+                    if !(op == ReduceOp::Mult && to.is_float()) {
+                        reduce_case(&mut report, op, &[0], false, false, &shape(&[200, 5], dtype), to, generation);
+                    }
                 }
             }
         }

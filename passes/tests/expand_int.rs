@@ -26,9 +26,11 @@ fn may_be_refused(op: Op, dtype: ElemType, to: ElemType, generation: Generation)
 }
 
 fn check(report: &mut Report, op: Op, dtype: ElemType, to: ElemType, target: &Target) {
-    let count = if dtype.width() <= 8 { 0 } else { 40 };
-    let a = values(dtype, count, 1);
-    let (first, second) = if op.arity() == 2 { pairs(&a, &values(dtype, count, 2)) } else { (a, vec![]) };
+    // Every pair of 8 bits where the result type matters; elsewhere a cast follows.
+    let modular = matches!(op, Op::Add | Op::Subtract | Op::Mult);
+    let exhaustive = to == dtype || to == op.natural_dtype(dtype) || modular;
+    let list = |seed| if exhaustive { values(dtype, 40, seed) } else { prove::specials(dtype) };
+    let (first, second) = if op.arity() == 2 { pairs(&list(1), &list(2)) } else { (list(1), vec![]) };
     let ty = TensorType::new([first.len() as u64], dtype);
     let mut operands = vec![Ok(ty.clone())];
     let mut inputs = vec![data(&ty, &first)];
@@ -244,5 +246,4 @@ fn names_are_kept_and_fresh_ones_derive_from_them() {
     let made: Vec<_> = after.body_ops().filter_map(|(_, op)| op.result()).collect();
     assert!(made.iter().all(|&value| value == returned || after.values[value].name.starts_with("y.")));
     assert_eq!(applied.first().map(|applied| applied.expansion), Some("compare-band"));
-    let _ = prove::specials(ElemType::I8);
 }

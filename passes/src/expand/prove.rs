@@ -189,6 +189,9 @@ pub fn values(dtype: ElemType, random: usize, seed: u64) -> Vec<u64> {
 /// The values at which things go wrong.
 pub fn specials(dtype: ElemType) -> Vec<u64> {
     let width = dtype.width();
+    if width == 1 {
+        return vec![0, 1];
+    }
     let mask = u64::MAX >> (64 - width);
     let sign = 1u64 << (width - 1);
     if dtype.is_int() {

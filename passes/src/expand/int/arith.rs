@@ -97,7 +97,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "magnitude-band",
         "POOL's largest magnitude of a number and itself is its magnitude, the least integer kept",
-        |cx| keeps(cx) && cx.has_int_band() && cx.is_any(&[Op::AbsoluteValue]),
+        |cx| keeps(cx) && cx.has_int_band() && cx.dtype().is_signed() && cx.is_any(&[Op::AbsoluteValue]),
         |b, cx| {
             let x = cx.operand(0)?;
             Ok(b.elementwise_to(Op::AbsMaxInt, &[x, x], cx.to())?)
@@ -106,7 +106,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "magnitude-word",
         "the bits of a negative integer are turned over and 1 is added",
-        |cx| keeps(cx) && is_word(cx.dtype()) && cx.is_any(&[Op::AbsoluteValue]),
+        |cx| keeps(cx) && cx.dtype() == I32 && cx.is_any(&[Op::AbsoluteValue]),
         |b, cx| {
             let mut e = Emitter::new(b, cx);
             let x = e.arg(cx, 0)?;

@@ -96,7 +96,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "select-wide",
         "64-bit data is selected by words",
-        |cx| cx.is_any(&[Op::Select]) && is_wide(cx.dtype()),
+        |cx| cx.is_any(&[Op::Select]) && is_wide(cx.dtype()) && cx.dtype() == cx.to(),
         select_wide,
     ),
 ];

@@ -38,7 +38,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "cast-word-sign",
         "32-bit integers saturate at the other signedness by their sign bit",
-        |cx| is_cast(cx) && is_word(cx.dtype()) && is_word(cx.to()),
+        |cx| is_cast(cx) && is_word(cx.dtype()) && is_word(cx.to()) && cx.dtype() != cx.to(),
         |b, cx| {
             with(b, cx, |e, x| {
                 let signs = sign_word(e, x)?;
@@ -57,7 +57,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "cast-wide-narrow",
         "a 64-bit integer fits where its high word repeats the sign of the low one",
-        |cx| is_cast(cx) && is_wide(cx.dtype()) && cx.to().is_int() && !is_wide(cx.to()),
+        |cx| is_cast(cx) && is_wide(cx.dtype()) && cx.to().is_int() && !is_wide(cx.to()) && cx.to() != I1,
         |b, cx| {
             with(b, cx, |e, x| {
                 let word = narrow(e, x, cx.to().is_signed())?;
@@ -83,7 +83,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "cast-wide-sign",
         "64-bit integers saturate at the other signedness by the sign of the high word",
-        |cx| is_cast(cx) && is_wide(cx.dtype()) && is_wide(cx.to()),
+        |cx| is_cast(cx) && is_wide(cx.dtype()) && is_wide(cx.to()) && cx.dtype() != cx.to(),
         |b, cx| {
             with(b, cx, |e, x| {
                 let (low, high) = halves(e, x)?;

@@ -108,7 +108,7 @@ pub fn transpose_reduce_route(
     } else {
         b.slice(line, [SliceRange { start: 0, limit: columns, stride: 1 }])?
     };
-    Ok(b.reshape(cropped, rest.iter().copied())?)
+    if rest.len() == 1 { Ok(cropped) } else { Ok(b.reshape(cropped, rest.iter().copied())?) }
 }
 
 /// True of a fold of the leading dimensions, of enough rows, that the cross-lane words do.

@@ -31,7 +31,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "reduce-then-cast",
         "an extreme, or a union of bits, is converted in a second word",
-        |cx| of(cx).is_some_and(|r| r.dtype != r.to && !r.op.is_arg() && !is_sum(r.op) && !is_logical(r.op)),
+        |cx| straight(cx).is_some_and(|r| r.dtype != r.to && !r.op.is_arg() && !is_sum(r.op) && !is_logical(r.op)),
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let value = r.emit(e, r.op, x, false, r.dtype)?;
@@ -42,7 +42,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "reduce-truth",
         "only whether an element is zero matters, and one element must give 0 or 1 too",
-        |cx| of(cx).is_some_and(|r| is_logical(r.op)),
+        |cx| straight(cx).is_some_and(|r| is_logical(r.op)),
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let zero = e.lit(0, r.dtype);
@@ -59,7 +59,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "reduce-bits-unsigned",
         "the bit reductions take unsigned types of 8 and 16 bits (TR-11)",
-        |cx| of(cx).is_some_and(|r| r.op.is_bitwise() && is_small(r.dtype) && r.dtype != I1),
+        |cx| straight(cx).is_some_and(|r| r.op.is_bitwise() && is_small(r.dtype) && r.dtype != I1 && r.dtype == r.to),
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let unsigned = with_sign(r.dtype, false);
@@ -72,7 +72,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "reduce-bits-wide",
         "the bits of 64-bit integers are reduced by words",
-        |cx| of(cx).is_some_and(|r| r.op.is_bitwise() && is_wide(r.dtype)),
+        |cx| straight(cx).is_some_and(|r| r.op.is_bitwise() && is_wide(r.dtype) && r.dtype == r.to),
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let (low, high) = halves(e, x)?;
@@ -85,7 +85,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "product-in-fp32",
         "a product of integers into a float is one of floats",
-        |cx| of(cx).is_some_and(|r| r.op == ReduceOp::Mult && r.to.is_float()),
+        |cx| straight(cx).is_some_and(|r| r.op == ReduceOp::Mult && r.to.is_float()),
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let x = e.cast(x, F32)?;
@@ -96,7 +96,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "sum-into-float",
         "the exact sum is formed as an integer and rounded once",
-        |cx| of(cx).is_some_and(|r| r.op == ReduceOp::Add && r.to.is_float()),
+        |cx| straight(cx).is_some_and(|r| r.op == ReduceOp::Add && r.to.is_float()),
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let inner = if r.sum_within(1 << 31) {
@@ -117,13 +117,13 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "sum-modulo",
         "sums and products modulo 2^n are formed in fp32 where exact, else in 32 or 64 bits, then wrapped",
-        |cx| of(cx).is_some_and(|r| is_sum(r.op) && r.to.is_int() && (r.dtype != r.to || is_small(r.to))),
+        |cx| straight(cx).is_some_and(|r| is_sum(r.op) && r.to.is_int() && (r.dtype != r.to || is_small(r.to))),
         |b, cx| with(b, cx, sum_modulo),
     ),
     exact(
         "extreme-by-halving",
         "the extreme of each element and its counterpart in the other half, until one is left",
-        |cx| of(cx).is_some_and(|r| matches!(r.op, ReduceOp::Max | ReduceOp::Min) && is_word(r.dtype)),
+        |cx| straight(cx).is_some_and(|r| matches!(r.op, ReduceOp::Max | ReduceOp::Min) && is_word(r.dtype) && r.dtype == r.to),
         |b, cx| with(b, cx, extreme_by_halving),
     ),
 ];
@@ -179,6 +179,11 @@ impl<'a> Reduction<'a> {
 
 fn of<'a>(cx: &'a OpCx<'_>) -> Option<Reduction<'a>> {
     Reduction::any(cx).filter(|r| r.dtype.is_int())
+}
+
+/// A reduction of integers that is not negated.
+fn straight<'a>(cx: &'a OpCx<'_>) -> Option<Reduction<'a>> {
+    of(cx).filter(|r| !r.negate)
 }
 
 fn with(

@@ -12,7 +12,7 @@ use super::arith::is_modular;
 use super::exact;
 use super::normal::plain;
 use super::steps::{doubling, unrolled};
-use super::words::{halves, int_type, is_small, is_wide, is_word, join, with_sign};
+use super::words::{halves, int_type, is_small, is_wide, join, with_sign};
 use ElemType::{F32, I1, I32, I64, Ui8};
 
 pub const EXPANSIONS: &[Expansion] = &[
@@ -68,7 +68,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-final-as-reduce",
         "the last accumulator of an associative step is the reduction",
-        |cx| plain_ints(cx).is_some_and(|s| s.emit == Emit::Final && reduction(s.op1).is_some()),
+        |cx| unseeded(cx).is_some_and(|s| s.emit == Emit::Final && reduction(s.op1).is_some()),
         |b, cx| {
             with(b, cx, |e, s, x| {
                 let op = reduction(s.op1).ok_or_else(|| Refusal::because("not a reduction"))?;
@@ -80,7 +80,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-of-truth",
         "truth values are scanned as bits",
-        |cx| plain_ints(cx).is_some_and(|s| bits_of_truth(s.op1).is_some()),
+        |cx| unseeded(cx).is_some_and(|s| bits_of_truth(s.op1).is_some()),
         |b, cx| {
             with(b, cx, |e, s, x| {
                 let op = bits_of_truth(s.op1).ok_or_else(|| Refusal::because("not a truth step"))?;
@@ -94,7 +94,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-final-as-slice",
         "the last accumulator stands at the end of all of them",
-        |cx| plain_ints(cx).is_some_and(|s| s.emit == Emit::Final && is_associative(s.op1)),
+        |cx| unseeded(cx).is_some_and(|s| s.emit == Emit::Final && is_associative(s.op1)),
         |b, cx| {
             with(b, cx, |e, s, x| {
                 let scanned = s.emit(e, s.op1, x, None, Emit::All)?;
@@ -107,13 +107,13 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-bits-unsigned",
         "the bit scans take unsigned types of 8 and 16 bits, and 64 bits by words (TC-10)",
-        |cx| plain_ints(cx).is_some_and(|s| is_bits(s.op1)),
+        |cx| unseeded(cx).is_some_and(|s| is_bits(s.op1)),
         |b, cx| with(b, cx, scan_bits),
     ),
     exact(
         "scan-in-words",
         "sums and products modulo 2^n are scanned modulo 2^32",
-        |cx| plain_ints(cx).is_some_and(|s| matches!(s.op1, Op::Add | Op::Mult) && is_small(s.dtype)),
+        |cx| unseeded(cx).is_some_and(|s| matches!(s.op1, Op::Add | Op::Mult) && is_small(s.dtype)),
         |b, cx| {
             with(b, cx, |e, s, x| {
                 let x = e.wrap(x, int_type(4, s.dtype.is_signed()))?;
@@ -125,7 +125,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-extreme-in-fp32",
         "fp32 holds integers of 16 bits",
-        |cx| plain_ints(cx).is_some_and(|s| is_extreme(s.op1) && is_small(s.dtype)),
+        |cx| unseeded(cx).is_some_and(|s| is_extreme(s.op1) && is_small(s.dtype)),
         |b, cx| {
             with(b, cx, |e, s, x| {
                 let x = e.cast(x, F32)?;
@@ -137,7 +137,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-by-doubling",
         "an associative step combines elements at distances that double",
-        |cx| plain_ints(cx).is_some_and(|s| is_associative(s.op1) && (is_word(s.dtype) || is_wide(s.dtype))),
+        |cx| unseeded(cx).is_some_and(|s| is_associative(s.op1) && s.emit == Emit::All && !is_small(s.dtype)),
         |b, cx| with(b, cx, |e, s, x| doubling(e, s.op1, x)),
     ),
     exact(
@@ -196,6 +196,10 @@ fn of(cx: &OpCx<'_>) -> Option<Scan> {
 
 fn plain_ints(cx: &OpCx<'_>) -> Option<Scan> {
     of(cx).filter(|s| s.dtype.is_int() && s.is_plain())
+}
+
+fn unseeded(cx: &OpCx<'_>) -> Option<Scan> {
+    plain_ints(cx).filter(|s| s.seed.is_none())
 }
 
 fn with(
