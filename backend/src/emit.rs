@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use partita_ir::diag::Code;
-use partita_ir::entity::{EntityId, OpId, ValueId};
+use partita_ir::entity::{OpId, ValueId};
 use partita_ir::ops::{MachineOp, OpKind};
 use partita_ir::{Diagnostic, Func, Space, Span};
 use partita_isa::violation::Violation;
@@ -25,7 +25,8 @@ pub fn argument_addresses(func: &Func) -> Option<(Vec<u64>, u64)> {
     for &arg in &func.args {
         let tile = func.ty(arg).as_tile().filter(|tile| tile.space == Space::Hbm)?;
         addresses.push(next);
-        next = next.checked_add(tile.bytes_per_partition()?)?.checked_next_multiple_of(HBM_ALIGN)?;
+        next =
+            next.checked_add(tile.bytes_per_partition()?)?.checked_next_multiple_of(HBM_ALIGN)?;
     }
     Some((addresses, next))
 }
@@ -86,7 +87,10 @@ impl Emitter<'_> {
 
     fn arguments(&mut self) {
         let Some((addresses, end)) = argument_addresses(self.func) else {
-            return self.fault(None, "an argument is not a tile in HBM, or the arguments are too large".to_owned());
+            return self.fault(
+                None,
+                "an argument is not a tile in HBM, or the arguments are too large".to_owned(),
+            );
         };
         self.hbm_end = end;
         for (&arg, address) in self.func.args.iter().zip(addresses) {
@@ -111,8 +115,13 @@ impl Emitter<'_> {
                 _ => continue,
             };
             let Some(value) = op.result() else { continue };
-            let Some(tile) = self.func.ty(value).as_tile().filter(|tile| tile.space == Space::Hbm) else { continue };
-            let end = address.zip(tile.bytes_per_partition()).and_then(|(start, bytes)| start.checked_add(bytes));
+            let Some(tile) = self.func.ty(value).as_tile().filter(|tile| tile.space == Space::Hbm)
+            else {
+                continue;
+            };
+            let end = address
+                .zip(tile.bytes_per_partition())
+                .and_then(|(start, bytes)| start.checked_add(bytes));
             let (Some(address), Some(end)) = (*address, end) else {
                 self.fault(Some(id), "a buffer in HBM has no address".to_owned());
                 continue;
@@ -133,7 +142,8 @@ impl Emitter<'_> {
                     let tensor = self.tensor(format!("out{index}"), value, address);
                     self.program.io.outputs.push(tensor);
                 }
-                None => self.fault(self.func.body.last().copied(), format!("result {index} is not in HBM")),
+                None => self
+                    .fault(self.func.body.last().copied(), format!("result {index} is not in HBM")),
             }
         }
     }
@@ -160,8 +170,11 @@ impl Emitter<'_> {
                     let last = self.program.dma.len() - 1;
                     self.item(Slot::Dma(transfer.desc.queue), Place::Dma, last, op.loc.as_deref());
                 }
-                OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. }) | OpKind::Return => {}
-                OpKind::Tensor(_) => self.fault(Some(id), "an operation on tensors is left".to_owned()),
+                OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. })
+                | OpKind::Return => {}
+                OpKind::Tensor(_) => {
+                    self.fault(Some(id), "an operation on tensors is left".to_owned())
+                }
             }
         }
     }
@@ -179,7 +192,12 @@ impl Emitter<'_> {
         let last = self.program.symbols.iter_mut().rev().find(|symbol| symbol.place == place);
         match last {
             Some(last) if last.name == loc && last.first + last.count == index => last.count += 1,
-            _ => self.program.symbols.push(Symbol { name: loc.to_owned(), place, first: index, count: 1 }),
+            _ => self.program.symbols.push(Symbol {
+                name: loc.to_owned(),
+                place,
+                first: index,
+                count: 1,
+            }),
         }
     }
 }

@@ -1,0 +1,52 @@
+//! The subcommands, one file each.
+
+pub mod assemble;
+pub mod check;
+pub mod compile;
+pub mod conform;
+pub mod cost;
+pub mod dis;
+pub mod exec;
+pub mod isa;
+pub mod opt;
+pub mod passes;
+pub mod run;
+
+use crate::cli::{Command, Common};
+use crate::failure::Outcome;
+
+/// Runs a subcommand.
+pub fn dispatch(command: &Command) -> Outcome {
+    match command {
+        Command::Run(options) => run::run(options),
+        Command::Compile(options) => compile::run(options),
+        Command::Exec(options) => exec::run(options),
+        Command::Opt(options) => opt::run(options),
+        Command::As(options) => assemble::run(options),
+        Command::Dis(options) => dis::run(options),
+        Command::Check(options) => check::run(options),
+        Command::Conform(options) => conform::run(options),
+        Command::Cost(options) => cost::run(options),
+        Command::Isa(options) => isa::run(options),
+        Command::Passes(options) => passes::run(options),
+    }
+}
+
+impl Command {
+    /// The flags that every subcommand takes.
+    pub fn common(&self) -> &Common {
+        match self {
+            Command::Run(options) => &options.common,
+            Command::Compile(options) => &options.common,
+            Command::Exec(options) => &options.common,
+            Command::Opt(options) => &options.common,
+            Command::As(options) => &options.common,
+            Command::Dis(options) => &options.common,
+            Command::Check(options) => &options.common,
+            Command::Conform(options) => &options.common,
+            Command::Cost(options) => &options.common,
+            Command::Isa(options) => &options.common,
+            Command::Passes(options) => &options.common,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `partita run`: compile a program, execute it, and look at the results.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use partita::backend::cost::ProgramCost;
+use partita::backend::program::{IoTensor, Program};
+use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
+use partita::ir::{Func, TensorData};
+
+use super::compile::{self, Compilation};
+use super::{cost, exec};
+use crate::arrays::shape_text;
+use crate::cli::{Common, InputFormat};
+use crate::failure::{Failure, Outcome, say};
+use crate::files;
+use crate::input::{self, Input, Reading};
+use crate::tensors::{TensorFlags, Wanted, fp8};
+
+#[derive(Args)]
+pub struct Options {
+    /// The program; `-` is standard input.
+    pub file: PathBuf,
+    /// The function to run, where the module does not leave just one choice.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub tensors: TensorFlags,
+    /// Run the reference as well and compare within its own bound.
+    #[arg(long)]
+    pub verify: bool,
+    /// Run each part between `// -----` lines as a program of its own.
+    #[arg(long)]
+    pub split_input_file: bool,
+    /// What the input is, instead of finding it out from the content.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub input_format: Option<InputFormat>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+pub fn run(options: &Options) -> Outcome {
+    let reading =
+        Reading { format: options.input_format, target: options.common.target, engine: None };
+    let Input::Ir(source, language) = input::read(&options.file, reading)? else {
+        return Err(Failure::about(
+            &options.file,
+            "is compiled already; run it with `partita exec`",
+        ));
+    };
+    let parts = if options.split_input_file { input::split(source)? } else { vec![source] };
+    let (mut text, mut agree) = (String::new(), true);
+    for part in parts {
+        let entry = options.entry.as_deref();
+        let compilation = compile::compile(part, language, entry, &options.common)?;
+        agree &= run_one(options, &compilation, &mut text)?;
+    }
+    finish(&options.common, &options.tensors, &text, agree)
+}
+
+fn run_one(options: &Options, compilation: &Compilation, text: &mut String) -> Outcome<bool> {
+    let program = &compilation.compiled.program;
+    let func = compilation.entry()?;
+    let fp8 = fp8(program.target);
+    let inputs = options.tensors.load(&wanted(func)?, fp8, options.common.quiet)?;
+    let results = exec::execute(program, &inputs)?;
+    text.push_str(&describe(program));
+    let mut agree = options.tensors.finish(&results, fp8, text)?;
+    if options.verify {
+        agree &= verify(compilation, func, &inputs, &results, text)?;
+    }
+    Ok(agree)
+}
+
+fn wanted(func: &Func) -> Outcome<Vec<Wanted>> {
+    func.args
+        .iter()
+        .zip(&func.arg_attrs)
+        .map(|(&arg, attrs)| {
+            let ty = func.tensor_ty(arg).ok_or_else(|| {
+                Failure::Message(format!(
+                    "@{} takes tiles; run it from the tensor dialect, or compile it",
+                    func.name
+                ))
+            })?;
+            Ok(Wanted {
+                name: func.values[arg].name.to_string(),
+                ty: ty.clone(),
+                range: attrs.random,
+            })
+        })
+        .collect()
+}
+
+/// Compares with the reference evaluator, each element within the bound that it states.
+fn verify(
+    compilation: &Compilation,
+    func: &Func,
+    inputs: &[TensorData],
+    results: &[(String, TensorData)],
+    text: &mut String,
+) -> Outcome<bool> {
+    let evaluation =
+        EvalOptions { fp8: fp8(compilation.compiled.program.target), ..EvalOptions::default() };
+    let reference = eval_bounded(func, inputs, &evaluation, &BoundOptions::default())
+        .map_err(Failure::message)?;
+    let mut agree = true;
+    for ((name, got), want) in results.iter().zip(&reference) {
+        // Writing to a string cannot fail.
+        let _ = match compare(got, want) {
+            Ok(ok) => writeln!(
+                text,
+                "verify {name}: agrees, max error {:.3e} ({})",
+                ok.max_error, ok.tolerance
+            ),
+            Err(error) => {
+                agree = false;
+                writeln!(text, "verify {name}: {error}")
+            }
+        };
+    }
+    Ok(agree)
+}
+
+/// Shapes, sizes and cost of a program. Writing to a string cannot fail.
+pub fn describe(program: &Program) -> String {
+    let mut out = String::new();
+    let mut list = |kind: &str, tensors: &[IoTensor]| {
+        for tensor in tensors {
+            let _ = writeln!(
+                out,
+                "{kind} {}: {} {}",
+                tensor.name,
+                shape_text(&tensor.shape),
+                tensor.dtype
+            );
+        }
+    };
+    list("input", &program.io.inputs);
+    list("output", &program.io.outputs);
+    let cost = ProgramCost::of(program);
+    let words: Vec<String> =
+        cost.engines.iter().map(|engine| format!("{} {}", engine.engine, engine.words)).collect();
+    let _ = writeln!(
+        out,
+        "{}: words {}; {} descriptors, {} bytes moved",
+        program.target,
+        if words.is_empty() { "none".to_owned() } else { words.join(", ") },
+        cost.dma.descriptors,
+        cost.dma.bytes
+    );
+    let _ = writeln!(out, "{}", cost::line(&cost));
+    out
+}
+
+/// Prints the summary and turns a failed comparison into the exit status.
+pub fn finish(common: &Common, tensors: &TensorFlags, text: &str, agree: bool) -> Outcome {
+    let taken = tensors.outputs.as_deref().is_some_and(files::is_dash);
+    match (agree && common.quiet, taken) {
+        (true, _) => {}
+        // Standard output holds the results.
+        (false, true) => say(text),
+        (false, false) => files::write(common.output.as_deref(), text.as_bytes())?,
+    }
+    if agree { Ok(()) } else { Err(Failure::CheckFailed) }
+}
