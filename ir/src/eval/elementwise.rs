@@ -264,7 +264,8 @@ pub fn convert(
         if from.is_float() {
             reader.fill(&mut floats[..n]);
             if how == Conversion::ToInt {
-                floats[..n].iter_mut().for_each(|x| *x = x.trunc());
+                // NaN must not reach a truth value as something other than 0.
+                floats[..n].iter_mut().for_each(|x| *x = if x.is_nan() { 0.0 } else { x.trunc() });
             }
             f32::store(&floats[..n], to, fp8, Narrow::Saturate, slot);
         } else {

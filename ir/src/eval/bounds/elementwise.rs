@@ -158,7 +158,7 @@ impl Binary<f32> for Spread<'_> {
         let Block { a, b, ea, eb, y } = *self.block;
         let elements = a.iter().zip(b).zip(ea.iter().zip(eb)).zip(y);
         for (out, (((&a, &b), (&ea, &eb)), &y)) in self.out.iter_mut().zip(elements) {
-            *out = own_error(self.accuracy, y);
+            *out = own_error(self.accuracy, a, y);
             if ea == 0.0 && eb == 0.0 {
                 continue;
             }
@@ -170,7 +170,7 @@ impl Binary<f32> for Spread<'_> {
             for x in xs.points {
                 for z in ys.points {
                     let sample = f(x, z);
-                    let error = own_error(self.accuracy, sample);
+                    let error = own_error(self.accuracy, x, sample);
                     *out = out.max(distance(f64::from(sample), f64::from(y)) + error);
                 }
             }
@@ -179,11 +179,13 @@ impl Binary<f32> for Spread<'_> {
     }
 }
 
-/// The error that the machine's form of the operation adds around a result.
-pub fn own_error(accuracy: Option<Accuracy>, y: f32) -> f64 {
+/// The error that the machine's form of the operation adds around the result y of an
+/// argument x.
+pub fn own_error(accuracy: Option<Accuracy>, x: f32, y: f32) -> f64 {
     match accuracy {
         // What is infinite or NaN by reference is so on the machine.
-        Some(row) if y.is_finite() => row.ulps * ulp32(y) + row.absolute,
+        Some(row) if y.is_finite() && x.abs() > row.within => f64::INFINITY,
+        Some(row) if y.is_finite() => row.ulps * ulp32(y),
         _ => 0.0,
     }
 }

@@ -99,7 +99,7 @@ impl Binary<f32> for Steps<'_> {
         let (mut acc, mut error) = *self.state;
         for (x, slot) in self.values.iter_mut().zip(self.errors) {
             let next = f(acc, *x);
-            let mut spread = own_error(own, next);
+            let mut spread = own_error(own, acc, next);
             if error > 0.0 || *slot > 0.0 {
                 let (low, high) = outward(acc, error);
                 let (least, most) = outward(*x, *slot);
