@@ -1,30 +1,28 @@
 //! `sin` and `cos`.
 //!
 //! k = x·2/π rounded; r = x − k·π/2 with π/2 in [`PARTS`], of which all but the last have
-//! so few bits that their products with k are exact. Accurate to the table of
-//! [`partita_ir::eval::accuracy`] for |x| ≤ [`ACCURATE`]. Beyond, the error grows, as the
-//! products round; results stay within [−1, 1].
+//! so few bits that their products with k, of at most 15, are exact. Accurate for |x| up
+//! to 2¹⁵·π/2, the limit that [`partita_ir::eval::accuracy`] states. Beyond, the products
+//! round and nothing is promised but that finite numbers give results within [−1, 1].
 
 use partita_ir::ops::ElementwiseOp;
 
-use super::emit::{Emit, SIGN};
-use crate::expand::{Emitted, Refusal, Val};
+use super::fp32::{Emit, SIGN};
+use crate::expand::Refusal;
+use crate::expand::emit::{Emitted, Val};
 
-/// The largest magnitude for which the reduction is exact: 2¹⁵·π/2.
-pub const ACCURATE: f32 = 51_471.0;
-
-/// (sin r − r) / r³ in r² on |r| ≤ π/4, relative error of the whole 2⁻²⁷·⁹.
-const SIN: [f32; 3] = [-0.166_666_55, 0.008_332_187, -0.000_195_178_95];
-/// (cos r − 1 + r²/2) / r⁴ in r² on |r| ≤ π/4, error of the whole 2⁻³³.
-const COS: [f32; 3] = [0.041_666_646, -0.001_388_731, 0.000_024_432_327];
+/// (sin r − r) / r³ in r² on |r| ≤ [`LARGEST_REST`], relative error of the whole 2⁻²⁷.
+const SIN: [f32; 3] = [-0.166_666_54, 0.008_332_106, -0.000_195_078_83];
+/// (cos r − 1 + r²/2) / r⁴ in r² on |r| ≤ [`LARGEST_REST`], error of the whole 2⁻³³.
+const COS: [f32; 3] = [0.041_666_646, -0.001_388_730_4, 0.000_024_431_201];
 
 /// π/2 within 2⁻⁷³: five parts of 9 bits each, and a rest.
 const PARTS: [f32; 6] =
     [1.570_312_5, 4.806_518_6e-4, 3.173_947_3e-6, 9.895_302e-10, 2.557_953_8e-12, 5.390_303e-15];
 /// 1.5·2²³: a number added to it is rounded, and its low bits are the integer.
 const ROUNDER: f32 = 12_582_912.0;
-/// Slightly above π/4.
-const QUADRANT: f32 = 0.786;
+/// π/4, and what the rounding of k adds to it.
+const LARGEST_REST: f32 = 0.79;
 
 /// Which of the two functions, as a shift by quadrants.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,8 +42,8 @@ fn reduce(emit: &mut Emit<'_, '_>, x: Val, shift: f32) -> Result<(Val, Val), Ref
         rest = emit.sub(rest, product)?;
     }
     // Far out the rest is not small.
-    let rest = emit.max(rest, -QUADRANT)?;
-    let rest = emit.min(rest, QUADRANT)?;
+    let rest = emit.max(rest, -LARGEST_REST)?;
+    let rest = emit.min(rest, LARGEST_REST)?;
     let shifted = emit.add(k, ROUNDER + shift)?;
     Ok((rest, emit.bits(shifted)?))
 }

@@ -5,8 +5,8 @@
 
 use partita_ir::ops::ElementwiseOp;
 
-use super::emit::Emit;
-use crate::expand::{Emitted, Val};
+use super::fp32::Emit;
+use crate::expand::emit::{Emitted, Val};
 
 /// The fp32 number nearest e.
 const E: f32 = std::f32::consts::E;

@@ -4,8 +4,8 @@
 use partita_ir::ElemType;
 use partita_ir::ops::ElementwiseOp;
 
-use super::emit::{Emit, SIGN};
-use crate::expand::{Emitted, Val};
+use super::fp32::{Emit, SIGN};
+use crate::expand::emit::{Emitted, Val};
 
 /// The bits of 1.0.
 const ONE: u32 = 0x3F80_0000;

@@ -7,8 +7,8 @@
 use partita_ir::ops::ElementwiseOp;
 use partita_ir::ElemType;
 
-use super::emit::{EXPONENT, Emit};
-use crate::expand::{Emitted, Val};
+use super::fp32::{EXPONENT, Emit};
+use crate::expand::emit::{Emitted, Val};
 
 /// (2·atanh s − 2·s) / s³ in s² for m in [√½, √2), error of the whole 2⁻²⁹.
 const ATANH: [f32; 3] = [0.666_667_76, 0.399_775_03, 0.298_743_87];

@@ -3,8 +3,8 @@
 use partita_ir::ElemType;
 use partita_ir::ops::ElementwiseOp;
 
-use super::emit::{EXPONENT, Emit, MANTISSA};
-use crate::expand::{Emitted, Val};
+use super::fp32::{EXPONENT, Emit, MANTISSA};
+use crate::expand::emit::{Emitted, Val};
 
 /// The root by POW(x, ½) (POOL). POW gives +∞ at −∞ and +0 at −0: a number below −1
 /// (and NaN) becomes −1, whose root is NaN, and the sign is put back.
@@ -14,26 +14,24 @@ pub fn sqrt(emit: &mut Emit<'_, '_>, x: Val) -> Emitted {
     emit.with_sign(root, x)
 }
 
-/// Keeps the leading six bits of an exponent field.
-const COARSE_EXPONENT: u32 = 0x7E00_0000;
-/// Makes a coarse exponent field neither 0 nor all ones.
-const EXPONENT_LOW_BIT: u32 = 0x0080_0000;
-
-/// a / b as (a·t)·(1 / (b·t)), t a power of two with 2⁻⁴ ≤ |b·t| < 1 (less where b is
-/// subnormal), so that the reciprocal is exact to its last bit and a·t is infinite only
-/// where the quotient is. What depends on b alone keeps b's shape.
+/// a / b as (a·t)·(1 / (b·t)), t a power of two with ½ ≤ |b·t| < 1 (less where b is
+/// subnormal): the reciprocal is normal, a·t is infinite only where the quotient is, and
+/// loses a bit only where the quotient is subnormal. What depends on b alone keeps b's
+/// shape.
 ///
 /// A quotient within 2 units of the largest finite number may come out as infinity.
 pub fn divide(emit: &mut Emit<'_, '_>, a: Val, b: Val) -> Emitted {
     if let Some(y) = divide_exactly(emit, a, b)? {
         return Ok(y);
     }
+    // 255 − the exponent field; 0 where b is infinite, ∞ where it is subnormal.
     let bits = emit.bits(b)?;
-    let field = emit.mask(bits, COARSE_EXPONENT)?;
-    let inverse = emit.word(ElementwiseOp::BitwiseXor, field, COARSE_EXPONENT)?;
-    let inverse = emit.word(ElementwiseOp::BitwiseOr, inverse, EXPONENT_LOW_BIT)?;
+    let field = emit.mask(bits, EXPONENT)?;
+    let inverse = emit.word(ElementwiseOp::BitwiseXor, field, EXPONENT)?;
     let factor = emit.number(inverse)?;
-    let factor = emit.mult(factor, 0.125)?;
+    let factor = emit.max(factor, f32::MIN_POSITIVE)?;
+    let factor = emit.min(factor, 2f32.powi(127))?;
+    let factor = emit.mult(factor, 0.25)?;
     let divisor = emit.mult(b, factor)?;
     let inverse = emit.reciprocal(divisor)?;
     let scaled = emit.mult(a, factor)?;

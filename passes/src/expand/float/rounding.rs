@@ -4,8 +4,10 @@
 use partita_ir::ElemType;
 use partita_ir::ops::ElementwiseOp;
 
-use super::emit::Emit;
-use crate::expand::{Emitted, Refusal, Val};
+use super::fp32::Emit;
+use super::wide;
+use crate::expand::Refusal;
+use crate::expand::emit::{Emitted, Val};
 
 /// From here on every fp32 number is integral; added to a smaller one and taken away
 /// again, it rounds to nearest even.
@@ -69,6 +71,16 @@ pub fn to_int(emit: &mut Emit<'_, '_>, x: Val, dtype: ElemType) -> Emitted {
         let magnitude = emit.abs(x)?;
         return emit.test(ElementwiseOp::IsGe, magnitude, 1.0);
     }
-    let whole = emit.one(ElementwiseOp::Trunc, x)?;
-    emit.cast(whole, dtype)
+    let whole = trunc(emit, x)?;
+    if dtype.width() > 32 { wide::to_wide(emit, whole, dtype) } else { emit.cast(whole, dtype) }
+}
+
+/// To nearest even, saturating, NaN to 0, where that is not one word: truth values and
+/// 64-bit integers.
+pub fn cast(emit: &mut Emit<'_, '_>, x: Val, dtype: ElemType) -> Emitted {
+    if dtype == ElemType::I1 {
+        return emit.test(ElementwiseOp::IsNe, x, 0.0);
+    }
+    let whole = round_even(emit, x)?;
+    wide::to_wide(emit, whole, dtype)
 }

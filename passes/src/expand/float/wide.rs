@@ -1,11 +1,12 @@
 //! Conversion of fp32 to 64-bit integers, which no word of the vector engine writes
 //! (TT-E1): two 32-bit halves, side by side in memory.
 
-use partita_ir::ElemType;
 use partita_ir::ops::{ElementwiseOp, TensorOp};
+use partita_ir::{ElemType, TensorType};
 
-use super::emit::Emit;
-use crate::expand::{Emitted, Val};
+use super::fp32::Emit;
+use crate::expand::Refusal;
+use crate::expand::emit::{Emitted, Val};
 
 const HALF: f32 = 4_294_967_296.0;
 
@@ -19,6 +20,7 @@ pub fn to_wide(emit: &mut Emit<'_, '_>, x: Val, dtype: ElemType) -> Emitted {
     let whole = emit.mult(high, HALF)?;
     let low = emit.sub(magnitude, whole)?;
     // ∞ − ∞ and NaN give 0, which the saturation overrides.
+    let even = emit.test(ElementwiseOp::IsEq, low, 0.0)?;
     let mut low = emit.cast(low, ElemType::Ui32)?;
     let mut high = emit.cast(high, ElemType::Ui32)?;
     let negative = emit.test(ElementwiseOp::IsLt, x, 0.0)?;
@@ -29,8 +31,7 @@ pub fn to_wide(emit: &mut Emit<'_, '_>, x: Val, dtype: ElemType) -> Emitted {
         low = emit.word(ElementwiseOp::BitwiseXor, low, flip)?;
         high = emit.word(ElementwiseOp::BitwiseXor, high, flip)?;
         low = emit.word(ElementwiseOp::Subtract, low, flip)?;
-        let zero = emit.test(ElementwiseOp::IsEq, low, 0u32)?;
-        let carry = emit.select(zero, flip, 0u32)?;
+        let carry = emit.select(even, flip, 0u32)?;
         high = emit.word(ElementwiseOp::Subtract, high, carry)?;
         let least = emit.test(ElementwiseOp::IsLe, x, i64::MIN as f32)?;
         high = emit.select(least, 1u32 << 31, high)?;
@@ -45,10 +46,10 @@ pub fn to_wide(emit: &mut Emit<'_, '_>, x: Val, dtype: ElemType) -> Emitted {
     high = emit.select(most, greatest, high)?;
     low = emit.select(most, u32::MAX, low)?;
 
-    let mut pair = emit.0.shape(low).to_vec();
-    pair.push(1);
-    let halves = [emit.0.reshape(low, &pair)?, emit.0.reshape(high, &pair)?];
-    let joined = emit.0.concat(&halves, pair.len() - 1)?;
-    let want = emit.0.ty(low).with_dtype(dtype);
-    emit.0.tensor(TensorOp::Bitcast, &[joined], &want)
+    let ty = emit.0.ty(low);
+    let elements = ty.elements().ok_or_else(|| Refusal::because("too many elements"))?;
+    let halves = [emit.0.reshape(low, &[elements, 1])?, emit.0.reshape(high, &[elements, 1])?];
+    let joined = emit.0.concat(&halves, 1)?;
+    let joined = emit.0.tensor(TensorOp::Bitcast, &[joined], &TensorType::scalar(dtype))?;
+    emit.0.reshape(joined, &ty.shape)
 }

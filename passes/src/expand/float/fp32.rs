@@ -4,7 +4,7 @@ use partita_ir::ElemType;
 use partita_ir::literal::Literal;
 use partita_ir::ops::ElementwiseOp;
 
-use crate::expand::{Emitted, Emitter, Val};
+use crate::expand::emit::{Emitted, Emitter, Val};
 
 /// The sign of an fp32 number.
 pub const SIGN: u32 = 0x8000_0000;
