@@ -54,33 +54,29 @@ fn copy_row(walk: &Walk, width: usize, row: &[u8], _: usize, out: &mut [u8]) {
     gather(&mut Cursor::new(*walk), width, row, &mut out[..walk.len() * width]);
 }
 
+/// Elements of a row that are taken at once: whole tiles, so that memory is touched in long pieces.
+const STRIP: usize = 4 * TILE;
+
 fn transpose_block<T: Lane>(walk: &Walk, width: usize, rows: &[u8], row: usize, out: &mut [u8]) {
-    let zero = T::from_bits(0);
-    let mut line = [zero.store(); TILE];
-    let mut turned = [[zero; TILE]; TILE];
+    // The lines are a little longer than a strip: columns are then spread over the cache.
+    let mut strip = [[T::from_bits(0).store(); STRIP + TILE / 2]; TILE];
     let out = T::cells_mut(out);
     let (len, stride) = (walk.len(), staged_stride(walk, width) / width);
     let mut cursor = Cursor::new(*walk);
-    for first in (0..len).step_by(TILE) {
+    for first in (0..len).step_by(STRIP) {
+        let count = STRIP.min(len - first);
         let start = cursor;
-        for (channel, row) in rows.chunks_exact(row).enumerate() {
+        for (line, row) in strip.iter_mut().zip(rows.chunks_exact(row)) {
             cursor = start;
-            let cells = T::cells(row);
-            let cells = if cursor.neighbours() >= TILE {
-                let at = cursor.position();
-                cursor.advance(TILE);
-                &cells[at..at + TILE]
-            } else {
-                cursor.gather(cells, &mut line);
-                &line
-            };
-            for (turned, &x) in turned.iter_mut().zip(cells) {
-                turned[channel] = T::load(x);
-            }
+            cursor.gather(T::cells(row), &mut line[..count]);
         }
-        for (out, turned) in out.chunks_exact_mut(stride).zip(&turned) {
-            for (out, x) in out[first..first + TILE].iter_mut().zip(turned) {
-                *out = x.store();
+        for (element, out) in out.chunks_exact_mut(stride).enumerate() {
+            for (tile, out) in
+                out[first..first + count].as_chunks_mut::<TILE>().0.iter_mut().enumerate()
+            {
+                for (out, line) in out.iter_mut().zip(&strip) {
+                    *out = line[tile * TILE + element];
+                }
             }
         }
     }
