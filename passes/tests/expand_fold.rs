@@ -4,12 +4,14 @@
 
 mod support;
 
-use partita_ir::ops::{CrossLaneAxis, CrossLaneOp, ElementwiseOp as Op, Emit, ReduceOp, Seed, TensorOp};
+use partita_ir::ops::{
+    CrossLaneAxis, CrossLaneOp, ElementwiseOp as Op, Emit, ReduceOp, Seed, TensorOp,
+};
 use partita_ir::types::Dims;
 use partita_ir::{ElemType, Literal, Operand, TensorData, TensorType};
-use partita_passes::expand::prove::{Agreement, Random, prove, single, values};
-use partita_passes::expand::legalize;
 use partita_isa::{Generation, Target};
+use partita_passes::expand::legalize;
+use partita_passes::expand::prove::{Agreement, Random, prove, single, values};
 use support::{INTS, RESULTS, Report, data};
 
 /// Values for a tensor: the specials of an integer type and random ones; small dyadic floats.
@@ -40,14 +42,28 @@ fn may_be_refused(sum: bool, dtype: ElemType, to: ElemType, generation: Generati
         || sum && to.is_float() && (wide(dtype) || sunda && dtype.width() == 32)
 }
 
-fn reduce_case(report: &mut Report, op: ReduceOp, dims: &[usize], keep: bool, negate: bool, operand: &TensorType, to: ElemType, generation: Generation) {
+fn reduce_case(
+    report: &mut Report,
+    op: ReduceOp,
+    dims: &[usize],
+    keep: bool,
+    negate: bool,
+    operand: &TensorType,
+    to: ElemType,
+    generation: Generation,
+) {
     let target = Target::new(generation);
     let kind = TensorOp::Reduce { op, dims: Dims::from_slice(dims), keep, negate };
-    let name = format!("{op} of {operand} over {dims:?} keep {keep} negate {negate} -> {to} on {target}");
+    let name =
+        format!("{op} of {operand} over {dims:?} keep {keep} negate {negate} -> {to} on {target}");
     match single(kind, &[Ok(operand.clone())], &TensorType::scalar(to)) {
         Ok(func) => {
             let proof = prove(&func, &[fill(operand, 3)], &target, Agreement::Bits);
-            report.add(&name, proof, may_be_refused(op == ReduceOp::Add, operand.dtype, to, generation));
+            report.add(
+                &name,
+                proof,
+                may_be_refused(op == ReduceOp::Add, operand.dtype, to, generation),
+            );
         }
         Err(error) => report.fail(format!("{name}: {error}")),
     }
@@ -61,20 +77,65 @@ fn integer_reductions_are_exact() {
             for to in RESULTS {
                 for generation in [Generation::Sunda, Generation::Cayman, Generation::Maverick] {
                     let other = to != dtype;
-                    reduce_case(&mut report, op, &[1], false, false, &shape(&[3, 37], dtype), to, generation);
+                    reduce_case(
+                        &mut report,
+                        op,
+                        &[1],
+                        false,
+                        false,
+                        &shape(&[3, 37], dtype),
+                        to,
+                        generation,
+                    );
                     if other && generation != Generation::Cayman {
                         continue;
                     }
                     if !op.is_arg() {
-                        reduce_case(&mut report, op, &[0, 2], true, false, &shape(&[2, 3, 5], dtype), to, generation);
+                        reduce_case(
+                            &mut report,
+                            op,
+                            &[0, 2],
+                            true,
+                            false,
+                            &shape(&[2, 3, 5], dtype),
+                            to,
+                            generation,
+                        );
                     }
                     if !op.is_arg() && !op.is_bitwise() {
-                        reduce_case(&mut report, op, &[1], true, true, &shape(&[3, 9], dtype), to, generation);
+                        reduce_case(
+                            &mut report,
+                            op,
+                            &[1],
+                            true,
+                            true,
+                            &shape(&[3, 9], dtype),
+                            to,
+                            generation,
+                        );
                     }
-                    reduce_case(&mut report, op, &[1], false, false, &shape(&[4, 1], dtype), to, generation);
+                    reduce_case(
+                        &mut report,
+                        op,
+                        &[1],
+                        false,
+                        false,
+                        &shape(&[4, 1], dtype),
+                        to,
+                        generation,
+                    );
                     // Products of many integers overflow fp32, and then depend on the order.
                     if !(op == ReduceOp::Mult && to.is_float()) {
-                        reduce_case(&mut report, op, &[0], false, false, &shape(&[200, 5], dtype), to, generation);
+                        reduce_case(
+                            &mut report,
+                            op,
+                            &[0],
+                            false,
+                            false,
+                            &shape(&[200, 5], dtype),
+                            to,
+                            generation,
+                        );
                     }
                 }
             }
@@ -92,10 +153,37 @@ fn reductions_of_nothing_give_the_identity() {
                 continue;
             }
             for to in [dtype, ElemType::F32, ElemType::I8, ElemType::I64] {
-                reduce_case(&mut report, op, &[1], false, false, &shape(&[3, 0], dtype), to, Generation::Cayman);
-                reduce_case(&mut report, op, &[1], false, false, &shape(&[0, 3], dtype), to, Generation::Sunda);
+                reduce_case(
+                    &mut report,
+                    op,
+                    &[1],
+                    false,
+                    false,
+                    &shape(&[3, 0], dtype),
+                    to,
+                    Generation::Cayman,
+                );
+                reduce_case(
+                    &mut report,
+                    op,
+                    &[1],
+                    false,
+                    false,
+                    &shape(&[0, 3], dtype),
+                    to,
+                    Generation::Sunda,
+                );
                 if !op.is_bitwise() {
-                    reduce_case(&mut report, op, &[0], true, true, &shape(&[0, 3], dtype), to, Generation::Cayman);
+                    reduce_case(
+                        &mut report,
+                        op,
+                        &[0],
+                        true,
+                        true,
+                        &shape(&[0, 3], dtype),
+                        to,
+                        Generation::Cayman,
+                    );
                 }
             }
         }
@@ -108,26 +196,50 @@ fn leading_dimensions_fold_across_partitions() {
     let mut report = Report::new("leading");
     let floats = [ElemType::F32, ElemType::Bf16];
     for &op in ReduceOp::ALL.iter().filter(|op| !op.is_arg()) {
-        for dtype in [ElemType::I8, ElemType::I32, ElemType::Ui16, ElemType::Ui32].into_iter().chain(floats) {
+        for dtype in
+            [ElemType::I8, ElemType::I32, ElemType::Ui16, ElemType::Ui32].into_iter().chain(floats)
+        {
             if op.is_bitwise() && dtype.is_float() {
                 continue;
             }
             // Products of many numbers leave the range in which order does not matter.
             let product = op == ReduceOp::Mult && dtype.is_float();
-            for dims in [&[33, 7][..], &[128, 40], &[250, 3], &[257, 5], &[1000], &[16, 20, 3]] {
-                let folded: &[usize] = if dims.len() == 3 { &[0, 1] } else { &[0] };
+            for (dims, folded) in [
+                (&[33, 7][..], &[0][..]),
+                (&[128, 40], &[0]),
+                (&[250, 3], &[0]),
+                (&[257, 5], &[0]),
+                (&[1000], &[0]),
+                (&[16, 20, 3], &[0, 1]),
+                (&[64, 3, 5], &[2, 0]),
+            ] {
                 for negate in [false, !op.is_bitwise()] {
                     let target = Target::default();
                     let ty = shape(dims, dtype);
-                    let kind = TensorOp::Reduce { op, dims: Dims::from_slice(folded), keep: false, negate };
+                    let kind = TensorOp::Reduce {
+                        op,
+                        dims: Dims::from_slice(folded),
+                        keep: false,
+                        negate,
+                    };
                     let func = single(kind, &[Ok(ty.clone())], &TensorType::scalar(dtype)).unwrap();
-                    let input = if product { TensorData::splat(ty.clone(), partita_ir::float::encode(-1.0, dtype)).unwrap() } else { fill(&ty, 9) };
+                    let input = if product {
+                        TensorData::splat(ty.clone(), partita_ir::float::encode(-1.0, dtype))
+                            .unwrap()
+                    } else {
+                        fill(&ty, 9)
+                    };
                     let name = format!("{op} of {ty} negate {negate}");
                     match prove(&func, &[input], &target, Agreement::Bits) {
                         Ok(applied) => {
-                            let routed = applied.iter().any(|a| a.expansion == "fold-rows-across-partitions");
+                            let routed = applied
+                                .iter()
+                                .any(|a| a.expansion == "fold-rows-across-partitions");
                             let small_or_known = op != ReduceOp::Mult || dtype.is_float();
-                            if !routed && small_or_known && !(op == ReduceOp::Add && dtype == ElemType::Ui16) {
+                            if !routed
+                                && small_or_known
+                                && !(op == ReduceOp::Add && dtype == ElemType::Ui16)
+                            {
                                 report.fail(format!("{name}: not routed, by {applied:?}"));
                             } else {
                                 report.add(&name, Ok(applied), false);
@@ -147,17 +259,30 @@ fn arg_extremes_of_floats_take_the_first_nan() {
     let mut report = Report::new("arg");
     let nan = f32::NAN;
     let rows = [
-        [1.0, 3.0, 3.0, -2.0], [nan, 1.0, nan, 2.0], [-0.0, 0.0, -0.0, 0.0],
-        [f32::INFINITY, nan, 0.0, nan], [-1.0, -1.0, -1.0, -1.0], [f32::NEG_INFINITY, 5.0, 5.0, f32::INFINITY],
+        [1.0, 3.0, 3.0, -2.0],
+        [nan, 1.0, nan, 2.0],
+        [-0.0, 0.0, -0.0, 0.0],
+        [f32::INFINITY, nan, 0.0, nan],
+        [-1.0, -1.0, -1.0, -1.0],
+        [f32::NEG_INFINITY, 5.0, 5.0, f32::INFINITY],
     ];
     for op in [ReduceOp::Argmax, ReduceOp::Argmin] {
         for dtype in [ElemType::F32, ElemType::Bf16, ElemType::F16, ElemType::F8E4M3] {
             for generation in Generation::ALL {
                 let ty = shape(&[6, 4], dtype);
                 let x = TensorData::from_f32(ty.clone(), &rows.concat()).unwrap();
-                let kind = TensorOp::Reduce { op, dims: Dims::from_slice(&[1]), keep: false, negate: false };
+                let kind = TensorOp::Reduce {
+                    op,
+                    dims: Dims::from_slice(&[1]),
+                    keep: false,
+                    negate: false,
+                };
                 let func = single(kind, &[Ok(ty)], &TensorType::scalar(ElemType::Ui32)).unwrap();
-                report.add(&format!("{op} {dtype} {generation}"), prove(&func, &[x], &Target::new(generation), Agreement::Bits), false);
+                report.add(
+                    &format!("{op} {dtype} {generation}"),
+                    prove(&func, &[x], &Target::new(generation), Agreement::Bits),
+                    false,
+                );
             }
         }
     }
@@ -180,13 +305,24 @@ fn cross_lane_reductions_take_any_rows_and_axis() {
                         if op == CrossLaneOp::Average && dtype.is_int() && dtype.width() > 8 {
                             continue;
                         }
-                        let generation = if rows == 5 { Generation::Sunda } else { Generation::Cayman };
+                        let generation =
+                            if rows == 5 { Generation::Sunda } else { Generation::Cayman };
                         let ty = shape(&[rows, 3], dtype);
                         let kind = TensorOp::PartitionReduce { op, axis, scale };
-                        let func = single(kind, &[Ok(ty.clone())], &TensorType::scalar(to)).unwrap();
-                        let proof = prove(&func, &[fill(&ty, 4)], &Target::new(generation), Agreement::Bits);
+                        let func =
+                            single(kind, &[Ok(ty.clone())], &TensorType::scalar(to)).unwrap();
+                        let proof = prove(
+                            &func,
+                            &[fill(&ty, 4)],
+                            &Target::new(generation),
+                            Agreement::Bits,
+                        );
                         let sum = op == CrossLaneOp::Add;
-                        report.add(&format!("{op} {axis} of {ty} -> {to} on {generation}"), proof, may_be_refused(sum, dtype, to, generation));
+                        report.add(
+                            &format!("{op} {axis} of {ty} -> {to} on {generation}"),
+                            proof,
+                            may_be_refused(sum, dtype, to, generation),
+                        );
                     }
                 }
             }
@@ -195,7 +331,15 @@ fn cross_lane_reductions_take_any_rows_and_axis() {
     report.finish();
 }
 
-fn scan_case(report: &mut Report, ops: (Op, Op), emit: Emit, seeded: bool, dtype: ElemType, to: ElemType, generation: Generation) {
+fn scan_case(
+    report: &mut Report,
+    ops: (Op, Op),
+    emit: Emit,
+    seeded: bool,
+    dtype: ElemType,
+    to: ElemType,
+    generation: Generation,
+) {
     let ty = shape(&[3, 11], dtype);
     let rows = shape(&[3, 1], dtype);
     let seed = if seeded { Seed::Load } else { Seed::Zero };
@@ -210,7 +354,8 @@ fn scan_case(report: &mut Report, ops: (Op, Op), emit: Emit, seeded: bool, dtype
     let target = Target::new(generation);
     let name = format!("{}, {} of {dtype} {emit} seed {seed} -> {to} on {target}", ops.0, ops.1);
     // Unreduced integers into a float are exact only within limits.
-    let refused = generation == Generation::Sunda && (wide(dtype) || wide(to)) || dtype.is_int() && to.is_float();
+    let refused = generation == Generation::Sunda && (wide(dtype) || wide(to))
+        || dtype.is_int() && to.is_float();
     report.add(&name, prove(&func, &inputs, &target, Agreement::Bits), refused);
 }
 
@@ -223,7 +368,15 @@ fn integer_scans_are_exact() {
             for emit in [Emit::All, Emit::Final] {
                 for seeded in [false, true] {
                     for generation in [Generation::Sunda, Generation::Cayman] {
-                        scan_case(&mut report, (Op::Bypass, op1), emit, seeded, dtype, dtype, generation);
+                        scan_case(
+                            &mut report,
+                            (Op::Bypass, op1),
+                            emit,
+                            seeded,
+                            dtype,
+                            dtype,
+                            generation,
+                        );
                     }
                 }
             }
@@ -231,7 +384,15 @@ fn integer_scans_are_exact() {
         for &op0 in Op::ALL.iter().filter(|op| op.is_scan_op0()) {
             for op1 in [Op::Add, Op::Max, Op::BitwiseXor] {
                 for to in [dtype, ElemType::I32, ElemType::I8, ElemType::I64, ElemType::F32] {
-                    scan_case(&mut report, (op0, op1), Emit::All, true, dtype, to, Generation::Cayman);
+                    scan_case(
+                        &mut report,
+                        (op0, op1),
+                        Emit::All,
+                        true,
+                        dtype,
+                        to,
+                        Generation::Cayman,
+                    );
                 }
             }
         }
@@ -245,7 +406,15 @@ fn scans_of_floats_without_a_word_are_unrolled() {
     for op1 in [Op::AbsoluteDiff, Op::IsGt, Op::LogicalXor, Op::Bypass, Op::IsNe] {
         for dtype in [ElemType::F32, ElemType::Bf16] {
             for emit in [Emit::All, Emit::Final] {
-                scan_case(&mut report, (Op::Mult, op1), emit, true, dtype, dtype, Generation::Cayman);
+                scan_case(
+                    &mut report,
+                    (Op::Mult, op1),
+                    emit,
+                    true,
+                    dtype,
+                    dtype,
+                    Generation::Cayman,
+                );
             }
         }
     }
@@ -260,15 +429,23 @@ fn long_axes_are_cut() {
         for op in [ReduceOp::Add, ReduceOp::Max, ReduceOp::Argmax, ReduceOp::LogicalAnd] {
             for size in [11265, 30011, 65536] {
                 let ty = shape(&[2, size], dtype);
-                let kind = TensorOp::Reduce { op, dims: Dims::from_slice(&[1]), keep: false, negate: false };
+                let kind = TensorOp::Reduce {
+                    op,
+                    dims: Dims::from_slice(&[1]),
+                    keep: false,
+                    negate: false,
+                };
                 let func = single(kind, &[Ok(ty.clone())], &TensorType::scalar(dtype)).unwrap();
                 let proof = prove(&func, &[fill(&ty, 5)], &target, Agreement::Bits);
                 let (after, _) = legalize(&func, &target).unwrap();
-                let cut = after.body_ops().filter_map(|(_, op)| op.as_tensor().map(|kind| (kind, op))).all(|(kind, op)| {
-                    let TensorOp::Reduce { dims, .. } = kind else { return true };
-                    let operand = after.tensor_ty(op.value_operands().next().unwrap()).unwrap();
-                    dims.iter().map(|&dim| operand.shape[dim]).product::<u64>() <= 11264
-                });
+                let cut = after
+                    .body_ops()
+                    .filter_map(|(_, op)| op.as_tensor().map(|kind| (kind, op)))
+                    .all(|(kind, op)| {
+                        let TensorOp::Reduce { dims, .. } = kind else { return true };
+                        let operand = after.tensor_ty(op.value_operands().next().unwrap()).unwrap();
+                        dims.iter().map(|&dim| operand.shape[dim]).product::<u64>() <= 11264
+                    });
                 if !cut {
                     report.fail(format!("{op} of {ty} is not cut"));
                 }
@@ -285,7 +462,11 @@ fn long_axes_are_cut() {
                     operands.push(Err(Operand::Literal(Literal::Int(1))));
                 }
                 let func = single(kind, &operands, &TensorType::scalar(dtype)).unwrap();
-                report.add(&format!("{op1} scan of {ty} {emit}"), prove(&func, &[fill(&ty, 6)], &target, Agreement::Bits), false);
+                report.add(
+                    &format!("{op1} scan of {ty} {emit}"),
+                    prove(&func, &[fill(&ty, 6)], &target, Agreement::Bits),
+                    false,
+                );
             }
         }
     }

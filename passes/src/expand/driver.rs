@@ -34,7 +34,9 @@ pub(super) fn describe(kind: &TensorOp) -> String {
     let name = kind.kind_name().full();
     match kind {
         TensorOp::Elementwise(op) => format!("{name} {op}"),
-        TensorOp::Reduce { op, .. } | TensorOp::TransposeReduce { op, .. } => format!("{name} {op}"),
+        TensorOp::Reduce { op, .. } | TensorOp::TransposeReduce { op, .. } => {
+            format!("{name} {op}")
+        }
         TensorOp::PartitionReduce { op, .. } => format!("{name} {op}"),
         TensorOp::ScanCache { op0, op1, .. } => format!("{name} {op0}, {op1}"),
         _ => name.to_owned(),
@@ -47,10 +49,7 @@ pub(super) fn describe(kind: &TensorOp) -> String {
 /// # Errors
 /// One diagnostic for each operation that nothing expresses exactly, with the reason and,
 /// where one is known, the rule.
-pub fn legalize(
-    func: &Func,
-    target: &Target,
-) -> Result<(Func, Vec<Applied>), Vec<Diagnostic>> {
+pub fn legalize(func: &Func, target: &Target) -> Result<(Func, Vec<Applied>), Vec<Diagnostic>> {
     let mut driver = Driver::new(func, target);
     for (id, op) in func.body_ops() {
         driver.source(id, op);
@@ -181,6 +180,11 @@ impl<'a> Driver<'a> {
 
     /// Places an operation, expanded as far as it must be.
     fn lower(&mut self, pending: &Pending, site: &Site, depth: usize) -> Result<ValueId, Refusal> {
+        if matches!(pending.kind, TensorOp::Constant(_)) && pending.ty.elements() != Some(0) {
+            let (id, value) = self.make(pending, site);
+            self.out.body.push(id);
+            return Ok(value);
+        }
         if depth > MAX_DEPTH {
             return Err(Refusal::because("its expansion nests too deeply"));
         }
@@ -229,7 +233,8 @@ impl<'a> Driver<'a> {
                 span: site.span,
                 depth,
             });
-            match built.and_then(|template| self.inline(&template, pending, site, depth, expansion)) {
+            match built.and_then(|template| self.inline(&template, pending, site, depth, expansion))
+            {
                 Ok(value) => return Ok(Some(value)),
                 Err(refusal) => {
                     self.out.body.truncate(mark.0);
@@ -271,11 +276,14 @@ impl<'a> Driver<'a> {
             let op = &template.ops[id];
             let (OpKind::Tensor(kind), Some(result)) = (&op.kind, op.result()) else { continue };
             let mapped = |operand: &Operand| match operand {
-                Operand::Value(value) => map.get(value.index()).copied().flatten().map(Operand::Value),
+                Operand::Value(value) => {
+                    map.get(value.index()).copied().flatten().map(Operand::Value)
+                }
                 literal => Some(*literal),
             };
             let undefined = || Refusal::because("the expansion uses an undefined value");
-            let operands = op.operands.iter().map(mapped).collect::<Option<_>>().ok_or_else(undefined)?;
+            let operands =
+                op.operands.iter().map(mapped).collect::<Option<_>>().ok_or_else(undefined)?;
             let ty = template.tensor_ty(result).ok_or_else(undefined)?.clone();
             let name = if result == last { pending.name.clone() } else { self.fresh(&site.value) };
             let inner = Pending { kind: kind.clone(), operands, ty, name };

@@ -83,7 +83,8 @@ impl<'a> Emitter<'a> {
 
     fn scalar(&self, val: Val) -> Result<TensorData, Refusal> {
         let literal = val.operand.literal().ok_or_else(|| Refusal::because("not a literal"))?;
-        let bits = literal.to_bits(val.dtype).map_err(|error| Refusal::because(error.to_string()))?;
+        let bits =
+            literal.to_bits(val.dtype).map_err(|error| Refusal::because(error.to_string()))?;
         Ok(TensorData::scalar(val.dtype, bits))
     }
 
@@ -222,7 +223,14 @@ impl<'a> Emitter<'a> {
     ///
     /// # Errors
     /// The dimensions do not fit.
-    pub fn reduce(&mut self, op: ReduceOp, val: Val, dims: &[usize], keep: bool, to: ElemType) -> Emitted {
+    pub fn reduce(
+        &mut self,
+        op: ReduceOp,
+        val: Val,
+        dims: &[usize],
+        keep: bool,
+        to: ElemType,
+    ) -> Emitted {
         let dims = dims.iter().copied().collect();
         let op = TensorOp::Reduce { op, dims, keep, negate: false };
         self.tensor(op, &[val], &TensorType::scalar(to))

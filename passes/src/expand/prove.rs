@@ -196,19 +196,49 @@ pub fn specials(dtype: ElemType) -> Vec<u64> {
     let sign = 1u64 << (width - 1);
     if dtype.is_int() {
         let mut values = vec![
-            0, 1, 2, 3, 7, mask, mask - 1, sign, sign + 1, sign - 1, sign - 2,
-            0x5555_5555_5555_5555 & mask, 0xAAAA_AAAA_AAAA_AAAA & mask, 1 << (width / 2),
-            (1 << (width / 2)) - 1, (1 << (width / 2)) + 1, (1u64 << (width / 2)).wrapping_neg() & mask,
-            width as u64, width as u64 - 1, width as u64 + 1,
+            0,
+            1,
+            2,
+            3,
+            7,
+            mask,
+            mask - 1,
+            sign,
+            sign + 1,
+            sign - 1,
+            sign - 2,
+            0x5555_5555_5555_5555 & mask,
+            0xAAAA_AAAA_AAAA_AAAA & mask,
+            1 << (width / 2),
+            (1 << (width / 2)) - 1,
+            (1 << (width / 2)) + 1,
+            (1u64 << (width / 2)).wrapping_neg() & mask,
+            width as u64,
+            width as u64 - 1,
+            width as u64 + 1,
         ];
         if width > 24 {
-            values.extend([1 << 24, (1 << 24) + 1, (1 << 24) - 1, (1u64 << 24).wrapping_neg() & mask]);
+            values.extend([
+                1 << 24,
+                (1 << 24) + 1,
+                (1 << 24) - 1,
+                (1u64 << 24).wrapping_neg() & mask,
+            ]);
         }
         if width > 32 {
             values.extend([
-                1 << 31, 1 << 32, (1 << 32) - 1, (1 << 31) - 1, (1 << 48) - 1, 1 << 48,
-                (1u64 << 31).wrapping_neg(), (1u64 << 32).wrapping_neg(), (1 << 53) + 1,
-                0x0100_0000_8000_0000, 0x0100_0000_8000_0001, 0x7FFF_FFC0_0000_0000,
+                1 << 31,
+                1 << 32,
+                (1 << 32) - 1,
+                (1 << 31) - 1,
+                (1 << 48) - 1,
+                1 << 48,
+                (1u64 << 31).wrapping_neg(),
+                (1u64 << 32).wrapping_neg(),
+                (1 << 53) + 1,
+                0x0100_0000_8000_0000,
+                0x0100_0000_8000_0001,
+                0x7FFF_FFC0_0000_0000,
             ]);
         }
         values.sort_unstable();

@@ -7,14 +7,30 @@ use partita_passes::expand::prove::Unproved;
 
 /// Every integer type.
 pub const INTS: [ElemType; 9] = [
-    ElemType::I1, ElemType::I8, ElemType::I16, ElemType::I32, ElemType::I64,
-    ElemType::Ui8, ElemType::Ui16, ElemType::Ui32, ElemType::Ui64,
+    ElemType::I1,
+    ElemType::I8,
+    ElemType::I16,
+    ElemType::I32,
+    ElemType::I64,
+    ElemType::Ui8,
+    ElemType::Ui16,
+    ElemType::Ui32,
+    ElemType::Ui64,
 ];
 
 /// Result types to try.
 pub const RESULTS: [ElemType; 11] = [
-    ElemType::I1, ElemType::I8, ElemType::I16, ElemType::I32, ElemType::I64,
-    ElemType::Ui8, ElemType::Ui16, ElemType::Ui32, ElemType::Ui64, ElemType::F32, ElemType::Bf16,
+    ElemType::I1,
+    ElemType::I8,
+    ElemType::I16,
+    ElemType::I32,
+    ElemType::I64,
+    ElemType::Ui8,
+    ElemType::Ui16,
+    ElemType::Ui32,
+    ElemType::Ui64,
+    ElemType::F32,
+    ElemType::Bf16,
 ];
 
 pub fn data(ty: &TensorType, bits: &[u64]) -> TensorData {
@@ -38,10 +54,17 @@ impl Report {
         self.failures.push(what);
     }
 
-    pub fn add(&mut self, name: &str, proof: Result<Vec<Applied>, Box<Unproved>>, may_be_refused: bool) {
+    pub fn add(
+        &mut self,
+        name: &str,
+        proof: Result<Vec<Applied>, Box<Unproved>>,
+        may_be_refused: bool,
+    ) {
         match proof {
             Ok(_) => self.proved += 1,
-            Err(error) if may_be_refused && matches!(*error, Unproved::Refused(_)) => self.refused += 1,
+            Err(error) if may_be_refused && matches!(*error, Unproved::Refused(_)) => {
+                self.refused += 1
+            }
             Err(error) => self.failures.push(format!("{name}: {error}")),
         }
     }
@@ -49,7 +72,12 @@ impl Report {
     pub fn finish(self) {
         println!("{}: {} proved, {} refused as expected", self.what, self.proved, self.refused);
         let shown: Vec<&str> = self.failures.iter().take(40).map(String::as_str).collect();
-        assert!(self.failures.is_empty(), "{} failures:\n{}", self.failures.len(), shown.join("\n"));
+        assert!(
+            self.failures.is_empty(),
+            "{} failures:\n{}",
+            self.failures.len(),
+            shown.join("\n")
+        );
         assert!(self.proved > 0);
     }
 }

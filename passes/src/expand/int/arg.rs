@@ -16,9 +16,15 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "arg-in-words",
         "POOL finds the index of the extreme of 32-bit integers",
-        |cx| Reduction::any(cx).is_some_and(|r| r.op.is_arg()) && cx.has_int_band() && is_small(cx.dtype()),
+        |cx| {
+            Reduction::any(cx).is_some_and(|r| r.op.is_arg())
+                && cx.has_int_band()
+                && is_small(cx.dtype())
+        },
         |b, cx| {
-            let Some(r) = Reduction::any(cx) else { return Err(Refusal::because("not a reduction")) };
+            let Some(r) = Reduction::any(cx) else {
+                return Err(Refusal::because("not a reduction"));
+            };
             let mut e = Emitter::new(b, cx);
             let x = e.arg(cx, 0)?;
             let x = e.wrap(x, int_type(4, x.dtype.is_signed()))?;
@@ -38,7 +44,8 @@ fn arg_by_equality(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     let (Some(r), Some(ty)) = (Reduction::any(cx), cx.types.first()) else {
         return Err(Refusal::because("not a reduction"));
     };
-    let Some((&dim, &size)) = r.dims.first().and_then(|dim| Some((dim, ty.shape.get(*dim)?))) else {
+    let Some((&dim, &size)) = r.dims.first().and_then(|dim| Some((dim, ty.shape.get(*dim)?)))
+    else {
         return Err(Refusal::because("not a reduction"));
     };
     if size > LONGEST {

@@ -12,7 +12,9 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "modular-into-float-words",
         "16-bit halves of a sum are exact in fp32, and their sum rounds once",
-        |cx| modular_int(cx) && cx.to().is_float() && is_word(cx.dtype()) && !cx.is_any(&[Op::Mult]),
+        |cx| {
+            modular_int(cx) && cx.to().is_float() && is_word(cx.dtype()) && !cx.is_any(&[Op::Mult])
+        },
         sum_to_float,
     ),
     exact(
@@ -43,7 +45,9 @@ pub const EXPANSIONS: &[Expansion] = &[
         |_, cx| {
             let reason = format!(
                 "an exact `{}` of `{}` before one rounding to `{}` needs integers wider than the machine has",
-                operation(cx)?, cx.dtype(), cx.to()
+                operation(cx)?,
+                cx.dtype(),
+                cx.to()
             );
             Err(Refusal::by("N-4", reason))
         },
@@ -97,7 +101,12 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "magnitude-band",
         "POOL's largest magnitude of a number and itself is its magnitude, the least integer kept",
-        |cx| keeps(cx) && cx.has_int_band() && cx.dtype().is_signed() && cx.is_any(&[Op::AbsoluteValue]),
+        |cx| {
+            keeps(cx)
+                && cx.has_int_band()
+                && cx.dtype().is_signed()
+                && cx.is_any(&[Op::AbsoluteValue])
+        },
         |b, cx| {
             let x = cx.operand(0)?;
             Ok(b.elementwise_to(Op::AbsMaxInt, &[x, x], cx.to())?)
@@ -119,7 +128,12 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "difference-band",
         "POOL's magnitude of a difference is that modulo 2^n",
-        |cx| keeps(cx) && cx.has_int_band() && cx.dtype().is_signed() && cx.is_any(&[Op::AbsoluteDiff]),
+        |cx| {
+            keeps(cx)
+                && cx.has_int_band()
+                && cx.dtype().is_signed()
+                && cx.is_any(&[Op::AbsoluteDiff])
+        },
         |b, cx| Ok(b.elementwise_to(Op::AbsDiffInt, &cx.operands, cx.to())?),
     ),
     exact(

@@ -26,7 +26,9 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "shift-count",
         "a count beyond the narrow type's range saturates, and so still shifts every bit out",
-        |cx| keeps(cx) && is_shift(cx) && !is_wide(cx.dtype()) && count_type(cx) != Some(cx.dtype()),
+        |cx| {
+            keeps(cx) && is_shift(cx) && !is_wide(cx.dtype()) && count_type(cx) != Some(cx.dtype())
+        },
         |b, cx| {
             let mut e = Emitter::new(b, cx);
             let (x, count) = (e.arg(cx, 0)?, e.arg(cx, 1)?);
@@ -39,8 +41,12 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "wide-bits",
         "the bits of a 64-bit integer are those of its words",
-        |cx| keeps(cx) && is_wide(cx.dtype()) && cx.elementwise().is_some_and(|op| op.class() == Class::Bit)
-            && !cx.is_any(&[Op::Popcount, Op::Clz]),
+        |cx| {
+            keeps(cx)
+                && is_wide(cx.dtype())
+                && cx.elementwise().is_some_and(|op| op.class() == Class::Bit)
+                && !cx.is_any(&[Op::Popcount, Op::Clz])
+        },
         wide_bits,
     ),
     exact(

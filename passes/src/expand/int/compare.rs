@@ -152,7 +152,8 @@ fn compare_band(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     let mut e = Emitter::new(b, cx);
     let value = e.val(value);
     let word = if is_wide(dtype) { halves(&mut e, value)?.0 } else { value };
-    let value = if is_wide(cx.to()) { e.wrap(word, cx.to())? } else { truth(&mut e, word, cx.to())? };
+    let value =
+        if is_wide(cx.to()) { e.wrap(word, cx.to())? } else { truth(&mut e, word, cx.to())? };
     e.id(value)
 }
 

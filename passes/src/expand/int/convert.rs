@@ -28,13 +28,18 @@ pub const EXPANSIONS: &[Expansion] = &[
         |cx| (is_cast(cx) || is_wrap(cx)) && cx.dtype() == cx.to(),
         |_, cx| cx.input(),
     ),
-    exact("cast-to-truth", "a number is true when it is not zero", |cx| is_cast(cx) && cx.to() == I1, |b, cx| {
-        with(b, cx, |e, x| {
-            let x = if is_wide(x.dtype) { any_bit(e, x)? } else { x };
-            let zero = e.lit(0, x.dtype);
-            e.op(Op::IsNe, &[x, zero], I1)
-        })
-    }),
+    exact(
+        "cast-to-truth",
+        "a number is true when it is not zero",
+        |cx| is_cast(cx) && cx.dtype().is_int() && cx.to() == I1,
+        |b, cx| {
+            with(b, cx, |e, x| {
+                let x = if is_wide(x.dtype) { any_bit(e, x)? } else { x };
+                let zero = e.lit(0, x.dtype);
+                e.op(Op::IsNe, &[x, zero], I1)
+            })
+        },
+    ),
     exact(
         "cast-word-sign",
         "32-bit integers saturate at the other signedness by their sign bit",
@@ -57,7 +62,13 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "cast-wide-narrow",
         "a 64-bit integer fits where its high word repeats the sign of the low one",
-        |cx| is_cast(cx) && is_wide(cx.dtype()) && cx.to().is_int() && !is_wide(cx.to()) && cx.to() != I1,
+        |cx| {
+            is_cast(cx)
+                && is_wide(cx.dtype())
+                && cx.to().is_int()
+                && !is_wide(cx.to())
+                && cx.to() != I1
+        },
         |b, cx| {
             with(b, cx, |e, x| {
                 let word = narrow(e, x, cx.to().is_signed())?;
@@ -90,7 +101,8 @@ pub const EXPANSIONS: &[Expansion] = &[
                 let signs = sign_word(e, high)?;
                 let signs = e.bitcast(signs, Ui32)?;
                 let op = if x.dtype == I64 { Op::BitwiseAnd } else { Op::BitwiseOr };
-                let mask = if x.dtype == I64 { e.op(Op::BitwiseNot, &[signs], Ui32)? } else { signs };
+                let mask =
+                    if x.dtype == I64 { e.op(Op::BitwiseNot, &[signs], Ui32)? } else { signs };
                 let low = e.op(op, &[low, mask], Ui32)?;
                 let mut high = e.op(op, &[high, mask], Ui32)?;
                 if x.dtype == Ui64 {
@@ -108,25 +120,24 @@ pub const EXPANSIONS: &[Expansion] = &[
         |b, cx| with(b, cx, |e, x| wide_to_float(e, x, cx.to())),
     ),
     exact(
-        "cast-float-wide",
-        "an fp32 number is split at 2^32 without rounding",
-        |cx| is_cast(cx) && cx.dtype().is_float() && is_wide(cx.to()),
-        |b, cx| with(b, cx, |e, x| float_to_wide(e, x, cx.to())),
-    ),
-    exact(
         "wrap-same-width",
         "modulo 2^n at the same width keeps the bits",
         |cx| is_wrap(cx) && cx.dtype().width() == cx.to().width(),
         |b, cx| with(b, cx, |e, x| e.bitcast(x, cx.to())),
     ),
-    exact("wrap-to-truth", "modulo 2 is the lowest bit", |cx| is_wrap(cx) && cx.to() == I1, |b, cx| {
-        with(b, cx, |e, x| {
-            let x = if is_wide(x.dtype) { halves(e, x)?.0 } else { x };
-            let one = e.lit(1, x.dtype);
-            let bit = e.op(Op::BitwiseAnd, &[x, one], x.dtype)?;
-            e.cast(bit, I1)
-        })
-    }),
+    exact(
+        "wrap-to-truth",
+        "modulo 2 is the lowest bit",
+        |cx| is_wrap(cx) && cx.to() == I1,
+        |b, cx| {
+            with(b, cx, |e, x| {
+                let x = if is_wide(x.dtype) { halves(e, x)?.0 } else { x };
+                let one = e.lit(1, x.dtype);
+                let bit = e.op(Op::BitwiseAnd, &[x, one], x.dtype)?;
+                e.cast(bit, I1)
+            })
+        },
+    ),
     exact(
         "wrap-wide",
         "modulo 2^n of a 64-bit integer is that of its low word",
@@ -172,17 +183,6 @@ pub const EXPANSIONS: &[Expansion] = &[
                 let signed = x.dtype.is_signed() || cx.to().is_signed();
                 let wide = e.cast(x, with_sign(cx.to(), signed))?;
                 e.bitcast(wide, cx.to())
-            })
-        },
-    ),
-    exact(
-        "truncate-to-wide",
-        "a truncated float is converted without rounding",
-        |cx| matches!(cx.op, TensorOp::ToInt) && (is_wide(cx.to()) || cx.to() == I1),
-        |b, cx| {
-            with(b, cx, |e, x| {
-                let whole = e.op(Op::Trunc, &[x], F32)?;
-                e.cast(whole, cx.to())
             })
         },
     ),
@@ -284,52 +284,4 @@ fn wide_to_float(e: &mut Emitter<'_>, x: Val, to: ElemType) -> Emitted {
         value = e.op(Op::Mult, &[value, sign], F32)?;
     }
     e.op(Op::Mult, &[value, scale], to)
-}
-
-/// Nearest even, saturating, NaN to 0.
-fn float_to_wide(e: &mut Emitter<'_>, x: Val, to: ElemType) -> Emitted {
-    let x = e.cast(x, F32)?;
-    let zero = e.lit_f32(0.0);
-    let magnitude = if to == I64 {
-        e.op(Op::AbsoluteValue, &[x], F32)?
-    } else {
-        // Also takes a NaN to 0.
-        e.op(Op::Max, &[x, zero], F32)?
-    };
-    // The high word is the quotient by 2^32 rounded down; what remains of it is exact.
-    let (down, up) = (e.lit_f32(1.0 / 4_294_967_296.0), e.lit_f32(4_294_967_296.0));
-    let quotient = e.op(Op::Mult, &[magnitude, down], F32)?;
-    let nearest = e.cast(quotient, Ui32)?;
-    let nearest = e.cast(nearest, F32)?;
-    let over = e.op(Op::IsGt, &[nearest, quotient], F32)?;
-    let high_part = e.op(Op::Subtract, &[nearest, over], F32)?;
-    let taken = e.op(Op::Mult, &[high_part, up], F32)?;
-    let rest = e.op(Op::Subtract, &[magnitude, taken], F32)?;
-    let (mut low, mut high) = (e.cast(rest, Ui32)?, e.cast(high_part, Ui32)?);
-    let choose = |e: &mut Emitter<'_>, when: Val, words: (i128, i128), low: Val, high: Val| {
-        let (yes_low, yes_high) = (e.lit(words.0, Ui32), e.lit(words.1, Ui32));
-        let low = e.op(Op::Select, &[when, yes_low, low], Ui32)?;
-        let high = e.op(Op::Select, &[when, yes_high, high], Ui32)?;
-        Ok::<_, Refusal>((low, high))
-    };
-    let ones = i128::from(u32::MAX);
-    if to == Ui64 {
-        let limit = e.lit_f32(18_446_744_073_709_551_616.0);
-        let beyond = e.op(Op::IsGe, &[x, limit], I1)?;
-        (low, high) = choose(e, beyond, (ones, ones), low, high)?;
-        return join(e, low, high, to);
-    }
-    let below_zero = e.op(Op::IsLt, &[x, zero], I1)?;
-    let (low_neg, high_neg) = negate_words(e, low, high)?;
-    low = e.op(Op::Select, &[below_zero, low_neg, low], Ui32)?;
-    high = e.op(Op::Select, &[below_zero, high_neg, high], Ui32)?;
-    let limit = 9_223_372_036_854_775_808.0;
-    let (most, least) = (e.lit_f32(limit), e.lit_f32(-limit));
-    let beyond = e.op(Op::IsGe, &[x, most], I1)?;
-    (low, high) = choose(e, beyond, (ones, i128::from(i32::MAX)), low, high)?;
-    let beyond = e.op(Op::IsLe, &[x, least], I1)?;
-    (low, high) = choose(e, beyond, (0, 1 << 31), low, high)?;
-    let nan = e.op(Op::IsNe, &[x, x], I1)?;
-    (low, high) = choose(e, nan, (0, 0), low, high)?;
-    join(e, low, high, to)
 }

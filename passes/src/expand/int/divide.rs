@@ -29,8 +29,7 @@ pub const EXPANSIONS: &[Expansion] = &[
         "divide-band",
         "POOL divides 32- and 64-bit integers; it has the 32-bit remainder on every generation",
         |cx| {
-            divides(cx)
-                && (cx.has_int_band() || is_word(cx.dtype()) && cx.is_any(&[Op::Remainder]))
+            divides(cx) && (cx.has_int_band() || is_word(cx.dtype()) && cx.is_any(&[Op::Remainder]))
         },
         |b, cx| {
             let op = if cx.is_any(&[Op::Divide]) { Op::DivideInt } else { Op::Mod };
@@ -68,9 +67,7 @@ fn divide_by_estimate(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     };
     let quotient = |e: &mut Emitter<'_>, number: Val, to: ElemType| -> Emitted {
         let number = e.cast(number, F32)?;
-        // No single word multiplies fp32 into a wide integer without this being its last step.
-        let exact = e.op(Op::Mult, &[number, inverse], F32)?;
-        e.cast(exact, to)
+        e.op(Op::Mult, &[number, inverse], to)
     };
     let first = quotient(&mut e, whole, dtype)?;
     let covered = e.op(Op::Mult, &[first, y], dtype)?;

@@ -20,14 +20,24 @@ const FEWEST_ROWS: u64 = 32;
 /// A division of the rows among at least so many partitions needs no remainder.
 const FEWEST_PARTITIONS: u64 = 64;
 
-pub const EXPANSIONS: &[Expansion] = &[Expansion {
-    name: "fold-rows-across-partitions",
-    class: RewriteClass::Reassociates,
-    why: "rows lie on partitions: each partition folds its share, then one word folds the partitions",
-    when: When::Always,
-    applies: |cx| Reduction::any(cx).is_some_and(|r| takes(cx, &r)),
-    build: fold_rows,
-}];
+pub const EXPANSIONS: &[Expansion] = &[
+    Expansion {
+        name: "fold-free-dimensions-first",
+        class: RewriteClass::Reassociates,
+        why: "what lies within a row is folded before the rows are folded across partitions",
+        when: When::Always,
+        applies: |cx| Reduction::any(cx).is_some_and(|r| is_mixed(cx, &r)),
+        build: fold_free_first,
+    },
+    Expansion {
+        name: "fold-rows-across-partitions",
+        class: RewriteClass::Reassociates,
+        why: "rows lie on partitions: each partition folds its share, then one word folds the partitions",
+        when: When::Always,
+        applies: |cx| Reduction::any(cx).is_some_and(|r| takes(cx, &r)),
+        build: fold_rows,
+    },
+];
 
 /// Rows and columns of the blocks that the machine transposes (ISA 8.3).
 const BLOCK: u64 = 32;
@@ -45,7 +55,9 @@ pub fn identity(op: ReduceOp, dtype: ElemType) -> Result<Literal, Refusal> {
             // +0 would turn a sum of -0 into +0.
             ReduceOp::Add => return Ok(Literal::Float(-0.0)),
             // An infinity would replace a lone NaN; a NaN is suppressed.
-            ReduceOp::Max | ReduceOp::Min if dtype.width() == 8 => return Ok(Literal::Bits(FP8_NAN)),
+            ReduceOp::Max | ReduceOp::Min if dtype.width() == 8 => {
+                return Ok(Literal::Bits(FP8_NAN));
+            }
             ReduceOp::Max | ReduceOp::Min => return Ok(Literal::Float(f64::NAN)),
             _ => {}
         }
@@ -80,7 +92,8 @@ pub fn transpose_reduce_route(
     let columns = elements / rows;
     let flat = if ty.rank() == 2 { x } else { b.reshape(x, [rows, columns])? };
     let missing = |size: u64| (size.next_multiple_of(BLOCK) - size) as i64;
-    let amounts = [rows, columns].map(|size| PadAmounts { low: 0, high: missing(size), interior: 0 });
+    let amounts =
+        [rows, columns].map(|size| PadAmounts { low: 0, high: missing(size), interior: 0 });
     let padded = if amounts.iter().all(|amount| amount.high == 0) {
         flat
     } else {
@@ -111,10 +124,52 @@ pub fn transpose_reduce_route(
     if rest.len() == 1 { Ok(cropped) } else { Ok(b.reshape(cropped, rest.iter().copied())?) }
 }
 
+/// How many of the first dimensions are folded without a gap.
+fn leading(r: &Reduction<'_>) -> usize {
+    (0..r.dims.len()).take_while(|dim| r.dims.contains(dim)).count()
+}
+
+/// True of a fold of many rows and of dimensions behind a kept one.
+fn is_mixed(cx: &OpCx<'_>, r: &Reduction<'_>) -> bool {
+    let Some(ty) = cx.types.first() else { return false };
+    let leading = leading(r);
+    let rows: u64 = ty.shape.iter().take(leading).product();
+    let partial = r.dtype.is_float() || r.dtype == r.to && !r.negate;
+    leading < r.dims.len() && rows >= FEWEST_ROWS && partial && !r.op.is_arg()
+}
+
+fn fold_free_first(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
+    let Some(r) = Reduction::any(cx) else { return Err(Refusal::because("not a reduction")) };
+    let leading = leading(&r);
+    let free: Vec<usize> = r.dims.iter().copied().filter(|&dim| dim >= leading).collect();
+    let mut e = Emitter::new(b, cx);
+    let x = e.arg(cx, 0)?;
+    let inner = partial_type(&r);
+    let rows = e.reduce(r.op, x, &free, true, inner)?;
+    let first: Vec<usize> = (0..leading).collect();
+    let op = TensorOp::Reduce {
+        op: r.op,
+        dims: first.into_iter().collect(),
+        keep: true,
+        negate: r.negate,
+    };
+    let value = e.tensor(op, &[rows], &TensorType::scalar(r.to))?;
+    let value = e.reshape(value, r.shape)?;
+    e.id(value)
+}
+
+/// The type of a partial result that is folded once more: fp32 for what floats round, else the
+/// operand's.
+pub fn partial_type(r: &Reduction<'_>) -> ElemType {
+    let extreme =
+        matches!(r.op, ReduceOp::Max | ReduceOp::Min | ReduceOp::Maximum | ReduceOp::Minimum);
+    if r.dtype.is_float() && !extreme { F32 } else { r.dtype }
+}
+
 /// True of a fold of the leading dimensions, of enough rows, that the cross-lane words do.
 fn takes(cx: &OpCx<'_>, r: &Reduction<'_>) -> bool {
     let Some(ty) = cx.types.first() else { return false };
-    let leading = (0..r.dims.len()).all(|dim| r.dims.contains(&dim));
+    let leading = leading(r) == r.dims.len();
     let known = !r.op.is_arg() && !matches!(r.op, ReduceOp::Maximum | ReduceOp::Minimum);
     if !leading || !known || r.depth < FEWEST_ROWS || ty.elements().is_none_or(|n| n == 0) {
         return false;
@@ -149,7 +204,7 @@ fn fold_rows(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     let mut e = Emitter::new(b, cx);
     let mut x = e.arg(cx, 0)?;
     if r.negate {
-        let inner = if matches!(r.op, ReduceOp::Max | ReduceOp::Min) { r.dtype } else { F32 };
+        let inner = partial_type(&r);
         let value = r.emit(&mut e, r.op, x, false, inner)?;
         let minus = e.lit(-1, inner);
         let value = e.op(Op::Mult, &[value, minus], r.to)?;
@@ -179,7 +234,10 @@ fn share(rows: u64) -> u64 {
     if rows <= MAX_PARTITIONS {
         return rows;
     }
-    (FEWEST_PARTITIONS..=MAX_PARTITIONS).rev().find(|&p| rows.is_multiple_of(p)).unwrap_or(MAX_PARTITIONS)
+    (FEWEST_PARTITIONS..=MAX_PARTITIONS)
+        .rev()
+        .find(|&p| rows.is_multiple_of(p))
+        .unwrap_or(MAX_PARTITIONS)
 }
 
 /// `[rows, columns]` to `[1, columns]` of the result's type.

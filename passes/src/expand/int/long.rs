@@ -7,6 +7,7 @@ use partita_isa::Target;
 
 use super::super::{Built, Emitter, Expansion, OpCx, Refusal, Val, When};
 use super::arith::is_modular;
+use super::leading::partial_type;
 use super::reduce::Reduction;
 use crate::rewrite::RewriteClass;
 use ElemType::{F32, Ui32};
@@ -33,7 +34,9 @@ pub const EXPANSIONS: &[Expansion] = &[
         why: "the first extreme lies in the first piece whose extreme is the extreme",
         when: When::Always,
         applies: |cx| {
-            Reduction::any(cx).is_some_and(|r| r.op.is_arg() && r.depth > longest(cx.target) && rank(cx) < MAX_RANK)
+            Reduction::any(cx).is_some_and(|r| {
+                r.op.is_arg() && r.depth > longest(cx.target) && rank(cx) < MAX_RANK
+            })
         },
         build: arg_in_pieces,
     },
@@ -78,11 +81,7 @@ fn reduce_in_pieces(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     let longest = longest(cx.target);
     let mut e = Emitter::new(b, cx);
     let x = e.arg(cx, 0)?;
-    let inner = if r.dtype.is_float() && !matches!(r.op, ReduceOp::Max | ReduceOp::Min | ReduceOp::Maximum | ReduceOp::Minimum) {
-        F32
-    } else {
-        r.dtype
-    };
+    let inner = partial_type(&r);
     // The largest dimension first; the others are folded with its pieces.
     let Some(&dim) = r.dims.iter().max_by_key(|&&dim| ty.shape.get(dim)) else {
         return Err(Refusal::because("nothing is folded"));
@@ -129,14 +128,16 @@ fn arg_in_pieces(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     let (Some(r), Some(ty)) = (Reduction::any(cx), cx.types.first()) else {
         return Err(Refusal::because("not a reduction"));
     };
-    let Some((&dim, &size)) = r.dims.first().and_then(|dim| Some((dim, ty.shape.get(*dim)?))) else {
+    let Some((&dim, &size)) = r.dims.first().and_then(|dim| Some((dim, ty.shape.get(*dim)?)))
+    else {
         return Err(Refusal::because("not a reduction"));
     };
     let piece = piece(size, longest(cx.target));
     let mut e = Emitter::new(b, cx);
     let x = e.arg(cx, 0)?;
     let extreme = if r.op == ReduceOp::Argmax { ReduceOp::Maximum } else { ReduceOp::Minimum };
-    let best = pieces(&mut e, x, dim, piece, |e, x, dim| e.reduce(extreme, x, &[dim], false, x.dtype))?;
+    let best =
+        pieces(&mut e, x, dim, piece, |e, x, dim| e.reduce(extreme, x, &[dim], false, x.dtype))?;
     let places = pieces(&mut e, x, dim, piece, |e, x, dim| e.reduce(r.op, x, &[dim], false, Ui32))?;
     let winner = e.reduce(r.op, best, &[dim], true, Ui32)?;
     // The winner's place: of all pieces only it keeps its index.

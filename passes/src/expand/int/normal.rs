@@ -1,14 +1,14 @@
 //! Rows that bring an operation to a plainer form of itself: nothing to compute, an output cast, a
 //! name of the integer band.
 
+use partita_ir::eval::eval_op;
 use partita_ir::ops::{Class, ElementwiseOp as Op, Emit, Seed, TensorOp};
 use partita_ir::types::{Dims, ElemType, TensorType};
-use partita_ir::eval::eval_op;
 use partita_ir::{FuncBuilder, TensorData};
 
 use super::super::{Built, Emitter, Expansion, OpCx, Refusal, When};
 use super::exact;
-use super::words::{is_wide, with_sign};
+use super::words::with_sign;
 use crate::rewrite::RewriteClass;
 
 pub const EXPANSIONS: &[Expansion] = &[
@@ -48,27 +48,21 @@ pub const EXPANSIONS: &[Expansion] = &[
         },
     },
     exact(
-        "float-into-other",
-        "a float result is converted to a truth value or a 64-bit integer after it is computed",
-        float_into_other,
-        via_f32,
-    ),
-    exact(
         "convert-after",
         "an integer result of the operands' type is converted in a second word",
         converts_after,
         |b, cx| {
-            let mut e = Emitter::new(b, cx);
-            let inner = same_op(b_of(&mut e), cx, cx.dtype())?;
-            let value = e.val(inner);
-            let converted = e.cast(value, cx.to())?;
-            e.id(converted)
+            let value = b.op(cx.op.clone(), &cx.operands, &cx.result.with_dtype(cx.dtype()))?;
+            Ok(b.cast(value, cx.to())?)
         },
     ),
     exact(
         "band-by-type",
         "an operation of the integer band is the plain one on operands read with its signedness",
-        |cx| cx.dtype().is_int() && cx.elementwise().is_some_and(|op| plain(op, cx.dtype()).is_some()),
+        |cx| {
+            cx.dtype().is_int()
+                && cx.elementwise().is_some_and(|op| plain(op, cx.dtype()).is_some())
+        },
         band_by_type,
     ),
     exact(
@@ -82,21 +76,10 @@ pub const EXPANSIONS: &[Expansion] = &[
     ),
 ];
 
-fn b_of<'a>(e: &'a mut Emitter<'_>) -> &'a mut FuncBuilder {
-    e.b
-}
-
-/// The operation itself with another result type.
-fn same_op(b: &mut FuncBuilder, cx: &OpCx<'_>, to: ElemType) -> Built {
-    Ok(b.op(cx.op.clone(), &cx.operands, &cx.result.with_dtype(to))?)
-}
-
 fn folds_nothing(cx: &OpCx<'_>) -> bool {
     let Some(ty) = cx.types.first() else { return false };
     match cx.op {
-        TensorOp::Reduce { dims, .. } => {
-            dims.iter().any(|&dim| ty.shape.get(dim) == Some(&0))
-        }
+        TensorOp::Reduce { dims, .. } => dims.iter().any(|&dim| ty.shape.get(dim) == Some(&0)),
         TensorOp::PartitionReduce { .. } => ty.elements() == Some(0),
         TensorOp::ScanCache { emit: Emit::Final, .. } => ty.shape.last() == Some(&0),
         _ => false,
@@ -145,24 +128,6 @@ fn fold_nothing(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     let identity = data.reshaped(&[]).ok_or_else(|| Refusal::because("it has no identity"))?;
     let identity = b.constant(identity)?;
     Ok(b.broadcast(identity, [], cx.result.shape.iter().copied())?)
-}
-
-/// A computation of floats into a type that no word writes from fp32.
-fn float_into_other(cx: &OpCx<'_>) -> bool {
-    let computes = match cx.op {
-        TensorOp::Elementwise(op) => op.class() != Class::Move,
-        TensorOp::Reduce { op, .. } => !op.is_arg(),
-        TensorOp::PartitionReduce { .. } | TensorOp::ScanCache { .. } => true,
-        _ => false,
-    };
-    let truth = cx.elementwise().is_some_and(|op| op.natural_dtype(cx.dtype()) == ElemType::I1);
-    let to = cx.to();
-    computes && cx.dtype().is_float() && (is_wide(to) || to == ElemType::I1 && !truth)
-}
-
-fn via_f32(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
-    let value = same_op(b, cx, ElemType::F32)?;
-    Ok(b.cast(value, cx.to())?)
 }
 
 /// Elementwise operations of integers whose result has the operands' type first.
@@ -234,4 +199,3 @@ fn band_by_type(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
     let value = e.cast(value, cx.to())?;
     e.id(value)
 }
-

@@ -9,8 +9,8 @@ use super::super::{Built, Emitter, Expansion, OpCx, Refusal, Val, When};
 use super::exact;
 use super::words::is_small;
 use crate::rewrite::RewriteClass;
-use partita_ir::FuncBuilder;
 use ElemType::{F32, I32};
+use partita_ir::FuncBuilder;
 
 pub const EXPANSIONS: &[Expansion] = &[
     Expansion {
@@ -56,7 +56,9 @@ pub const EXPANSIONS: &[Expansion] = &[
         "the extreme or the union of bits is converted in a second word",
         |cx| {
             of(cx).is_some_and(|r| {
-                r.dtype.is_int() && r.dtype != r.to && (r.op == CrossLaneOp::Max || r.op.is_bitwise())
+                r.dtype.is_int()
+                    && r.dtype != r.to
+                    && (r.op == CrossLaneOp::Max || r.op.is_bitwise())
             })
         },
         |b, cx| {

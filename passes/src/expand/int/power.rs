@@ -40,7 +40,11 @@ fn power(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
             let exponent = e.wrap(exponent, work)?;
             let bits = dtype.width() - u32::from(dtype.is_signed());
             let product = any_power(&mut e, base, exponent, bits)?;
-            if dtype.is_signed() { choose_negative(&mut e, base, exponent, product)? } else { product }
+            if dtype.is_signed() {
+                choose_negative(&mut e, base, exponent, product)?
+            } else {
+                product
+            }
         }
     };
     let value = e.wrap(value, dtype)?;

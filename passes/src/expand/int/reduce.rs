@@ -31,7 +31,11 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "reduce-then-cast",
         "an extreme, or a union of bits, is converted in a second word",
-        |cx| straight(cx).is_some_and(|r| r.dtype != r.to && !r.op.is_arg() && !is_sum(r.op) && !is_logical(r.op)),
+        |cx| {
+            straight(cx).is_some_and(|r| {
+                r.dtype != r.to && !r.op.is_arg() && !is_sum(r.op) && !is_logical(r.op)
+            })
+        },
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let value = r.emit(e, r.op, x, false, r.dtype)?;
@@ -48,7 +52,7 @@ pub const EXPANSIONS: &[Expansion] = &[
                 let zero = e.lit(0, r.dtype);
                 let truth = e.op(Op::IsNe, &[x, zero], Ui8)?;
                 let value = if r.depth < 2 {
-                    e.reshape(truth, &r.shape)?
+                    e.reshape(truth, r.shape)?
                 } else {
                     r.emit(e, r.op, truth, false, Ui8)?
                 };
@@ -59,7 +63,11 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "reduce-bits-unsigned",
         "the bit reductions take unsigned types of 8 and 16 bits (TR-11)",
-        |cx| straight(cx).is_some_and(|r| r.op.is_bitwise() && is_small(r.dtype) && r.dtype != I1 && r.dtype == r.to),
+        |cx| {
+            straight(cx).is_some_and(|r| {
+                r.op.is_bitwise() && is_small(r.dtype) && r.dtype != I1 && r.dtype == r.to
+            })
+        },
         |b, cx| {
             with(b, cx, |e, r, x| {
                 let unsigned = with_sign(r.dtype, false);
@@ -106,7 +114,10 @@ pub const EXPANSIONS: &[Expansion] = &[
                 } else {
                     return Err(Refusal::by(
                         "N-4",
-                        format!("the exact sum of {} `{}` may not fit the machine's integers", r.depth, r.dtype),
+                        format!(
+                            "the exact sum of {} `{}` may not fit the machine's integers",
+                            r.depth, r.dtype
+                        ),
                     ));
                 };
                 let value = r.emit(e, r.op, x, false, inner)?;
@@ -117,13 +128,21 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "sum-modulo",
         "sums and products modulo 2^n are formed in fp32 where exact, else in 32 or 64 bits, then wrapped",
-        |cx| straight(cx).is_some_and(|r| is_sum(r.op) && r.to.is_int() && (r.dtype != r.to || is_small(r.to))),
+        |cx| {
+            straight(cx).is_some_and(|r| {
+                is_sum(r.op) && r.to.is_int() && (r.dtype != r.to || is_small(r.to))
+            })
+        },
         |b, cx| with(b, cx, sum_modulo),
     ),
     exact(
         "extreme-by-halving",
         "the extreme of each element and its counterpart in the other half, until one is left",
-        |cx| straight(cx).is_some_and(|r| matches!(r.op, ReduceOp::Max | ReduceOp::Min) && is_word(r.dtype) && r.dtype == r.to),
+        |cx| {
+            straight(cx).is_some_and(|r| {
+                matches!(r.op, ReduceOp::Max | ReduceOp::Min) && is_word(r.dtype) && r.dtype == r.to
+            })
+        },
         |b, cx| with(b, cx, extreme_by_halving),
     ),
 ];
@@ -164,7 +183,14 @@ impl<'a> Reduction<'a> {
     ///
     /// # Errors
     /// The builder refuses it.
-    pub fn emit(&self, e: &mut Emitter<'_>, op: ReduceOp, x: Val, negate: bool, to: ElemType) -> Emitted {
+    pub fn emit(
+        &self,
+        e: &mut Emitter<'_>,
+        op: ReduceOp,
+        x: Val,
+        negate: bool,
+        to: ElemType,
+    ) -> Emitted {
         let op = TensorOp::Reduce { op, dims: self.dims.clone(), keep: self.keep, negate };
         e.tensor(op, &[x], &TensorType::scalar(to))
     }

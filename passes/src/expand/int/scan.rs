@@ -43,13 +43,22 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-of-magnitudes",
         "an extreme of magnitudes is one of numbers that are magnitudes already",
-        |cx| plain_ints(cx).is_some_and(|s| matches!(s.op1, Op::AbsMax | Op::AbsMin) && s.seed.is_some()),
+        |cx| {
+            plain_ints(cx)
+                .is_some_and(|s| matches!(s.op1, Op::AbsMax | Op::AbsMin) && s.seed.is_some())
+        },
         |b, cx| {
             with(b, cx, |e, s, x| {
                 let x = e.op(Op::AbsoluteValue, &[x], s.dtype)?;
                 let seed = s.seed.ok_or_else(|| Refusal::because("the seed is missing"))?;
                 let seed = e.op(Op::AbsoluteValue, &[seed], s.dtype)?;
-                s.emit(e, if s.op1 == Op::AbsMax { Op::Max } else { Op::Min }, x, Some(seed), s.emit)
+                s.emit(
+                    e,
+                    if s.op1 == Op::AbsMax { Op::Max } else { Op::Min },
+                    x,
+                    Some(seed),
+                    s.emit,
+                )
             })
         },
     ),
@@ -83,24 +92,12 @@ pub const EXPANSIONS: &[Expansion] = &[
         |cx| unseeded(cx).is_some_and(|s| bits_of_truth(s.op1).is_some()),
         |b, cx| {
             with(b, cx, |e, s, x| {
-                let op = bits_of_truth(s.op1).ok_or_else(|| Refusal::because("not a truth step"))?;
+                let op =
+                    bits_of_truth(s.op1).ok_or_else(|| Refusal::because("not a truth step"))?;
                 let zero = e.lit(0, s.dtype);
                 let truth = e.op(Op::IsNe, &[x, zero], Ui8)?;
                 let scanned = s.emit(e, op, truth, None, s.emit)?;
                 e.cast(scanned, s.dtype)
-            })
-        },
-    ),
-    exact(
-        "scan-final-as-slice",
-        "the last accumulator stands at the end of all of them",
-        |cx| unseeded(cx).is_some_and(|s| s.emit == Emit::Final && is_associative(s.op1)),
-        |b, cx| {
-            with(b, cx, |e, s, x| {
-                let scanned = s.emit(e, s.op1, x, None, Emit::All)?;
-                let shape = e.shape(scanned);
-                let size = shape.last().copied().unwrap_or(1);
-                e.slice(scanned, shape.len() - 1, size - 1, size)
             })
         },
     ),
@@ -137,7 +134,10 @@ pub const EXPANSIONS: &[Expansion] = &[
     exact(
         "scan-by-doubling",
         "an associative step combines elements at distances that double",
-        |cx| unseeded(cx).is_some_and(|s| is_associative(s.op1) && s.emit == Emit::All && !is_small(s.dtype)),
+        |cx| {
+            unseeded(cx)
+                .is_some_and(|s| is_associative(s.op1) && s.emit == Emit::All && !is_small(s.dtype))
+        },
         |b, cx| with(b, cx, |e, s, x| doubling(e, s.op1, x)),
     ),
     exact(
@@ -299,7 +299,9 @@ fn product_in_fp32(
     step: impl Fn(&mut Emitter<'_>, ElemType) -> Emitted,
 ) -> Emitted {
     if s.op0 != Op::Bypass {
-        return Err(Refusal::because("a first step before products into a float would round twice"));
+        return Err(Refusal::because(
+            "a first step before products into a float would round twice",
+        ));
     }
     let stepped = step(e, s.dtype)?;
     let stepped = e.cast(stepped, F32)?;

@@ -41,7 +41,9 @@ pub fn unrolled(e: &mut Emitter<'_>, op: Op, x: Val, seed: Val, all: bool) -> Em
     if size > LONGEST_UNROLLED {
         return Err(Refusal::by(
             "CA-2",
-            format!("a scan with `{op}` is unrolled, and {size} elements are more than {LONGEST_UNROLLED}"),
+            format!(
+                "a scan with `{op}` is unrolled, and {size} elements are more than {LONGEST_UNROLLED}"
+            ),
         ));
     }
     let mut accumulator = seed;

@@ -48,11 +48,8 @@ pub fn halves(e: &mut Emitter<'_>, val: Val) -> Result<(Val, Val), Refusal> {
     let val = e.materialize(val)?;
     let shape = e.shape(val);
     // The words make one dimension more.
-    let flat = if shape.len() < MAX_RANK {
-        val
-    } else {
-        e.reshape(val, &[shape.iter().product()])?
-    };
+    let flat =
+        if shape.len() < MAX_RANK { val } else { e.reshape(val, &[shape.iter().product()])? };
     let words = e.bitcast(flat, Ui32)?;
     let mut half = |index: u64| {
         let word_shape = e.shape(words);
