@@ -38,6 +38,8 @@ pub struct Group {
     pub ops: Vec<Member>,
     /// The axes of the values that the group computes.
     pub values: IndexMap<ValueId, DimAxes>,
+    /// The axes of the values that it loads, as first used.
+    loaded: IndexMap<ValueId, DimAxes>,
 }
 
 /// An operation of a group.
@@ -137,20 +139,28 @@ impl Group {
             Some(TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. }) => GroupKind::Partitions,
             _ => GroupKind::Rows,
         };
-        let mut group =
-            Self { kind, axes: Axes::default(), ops: Vec::new(), values: IndexMap::new() };
-        group.add(func, id, op);
+        let mut group = Self {
+            kind,
+            axes: Axes::default(),
+            ops: Vec::new(),
+            values: IndexMap::new(),
+            loaded: IndexMap::new(),
+        };
+        group.add(func, id, op, false);
         group
     }
 
-    /// A group of some of this one's operations, in their order.
-    pub fn subset(func: &Func, ops: &[OpId]) -> Option<Self> {
-        let (&first, rest) = ops.split_first()?;
-        let mut group = Self::start(func, first, &func.ops[first]);
-        for &op in rest {
-            group.add(func, op, &func.ops[op]);
+    /// Groups of these operations in their order, as few as the axes allow.
+    pub fn regroup(func: &Func, ops: &[OpId]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for &id in ops {
+            let op = &func.ops[id];
+            let joined = groups.last_mut().is_some_and(|group| group.add_if(func, id, op, |_| true));
+            if !joined {
+                groups.push(Self::start(func, id, op));
+            }
         }
-        Some(group)
+        groups
     }
 
     /// Adds the operation if the axes allow it and no parallelism is lost; else changes nothing.
@@ -160,17 +170,22 @@ impl Group {
         if self.kind == GroupKind::Partitions || folds_partitions || self.ops.len() >= MAX_OPS {
             return false;
         }
-        let mut trial = self.clone();
-        if !trial.add(func, id, op) {
-            return false;
-        }
         let alone = Self::start(func, id, op);
-        // A scalar computed beside rows costs nothing, so it may not hold them back either.
-        if trial.parallel_rows() < self.parallel_rows().max(alone.parallel_rows()) {
-            return false;
+        let rows = self.parallel_rows().max(alone.parallel_rows());
+        self.add_if(func, id, op, |trial| trial.parallel_rows() >= rows)
+    }
+
+    /// Adds the operation when the outcome is acceptable: first with values that are loaded already
+    /// read along the same axes, then without.
+    fn add_if(&mut self, func: &Func, id: OpId, op: &Op, accept: impl Fn(&Self) -> bool) -> bool {
+        for share in [true, false] {
+            let mut trial = self.clone();
+            if trial.add(func, id, op, share) && accept(&trial) {
+                *self = trial;
+                return true;
+            }
         }
-        *self = trial;
-        true
+        false
     }
 
     /// Rows that could lie on partitions, at most 128.
@@ -189,14 +204,14 @@ impl Group {
     }
 
     /// Adds an operation; false when its dimensions do not fit the axes (the group is then spoilt).
-    fn add(&mut self, func: &Func, id: OpId, op: &Op) -> bool {
+    fn add(&mut self, func: &Func, id: OpId, op: &Op, share: bool) -> bool {
         let (Some(result), Some(kind)) = (op.result(), op.as_tensor()) else { return false };
         let out_shape = func.ty(result).shape();
         let mut member = Member { op: id, operands: SmallVec::new(), sources: SmallVec::new() };
         for operand in &op.operands {
             let (dims, source) = match operand {
                 Operand::Literal(_) => (DimAxes::new(), None),
-                Operand::Value(value) => self.operand(func, *value),
+                Operand::Value(value) => self.operand(func, *value, share),
             };
             member.operands.push(dims);
             member.sources.push(source);
@@ -258,11 +273,19 @@ impl Group {
         self.values.values().chain(operands).all(|dims| self.axes.distinct(dims))
     }
 
-    /// The axes of an operand: fresh ones, united with those of the group's value underneath.
-    fn operand(&mut self, func: &Func, value: ValueId) -> (DimAxes, Option<ValueId>) {
-        let dims = self.axes.fresh_dims(func.ty(value).shape());
+    /// The axes of an operand: those along which it is loaded already when `share` asks for that, else
+    /// fresh ones, united with those of the group's value underneath.
+    fn operand(&mut self, func: &Func, value: ValueId, share: bool) -> (DimAxes, Option<ValueId>) {
         let (source, map) = see_through(func, value);
-        let Some(under) = self.values.get(&source).cloned() else { return (dims, None) };
+        let under = self.values.get(&source).cloned();
+        if let (None, true, Some(dims)) = (&under, share, self.loaded.get(&value)) {
+            return (dims.clone(), None);
+        }
+        let dims = self.axes.fresh_dims(func.ty(value).shape());
+        let Some(under) = under else {
+            self.loaded.entry(value).or_insert_with(|| dims.clone());
+            return (dims, None);
+        };
         for (&axis, from) in dims.iter().zip(&map) {
             if let (Some(axis), Some(under)) = (axis, from.and_then(|dim| under[dim])) {
                 self.axes.unite(under, axis);

@@ -95,8 +95,9 @@ fn plan_groups(func: &Func, budget: u64) -> Result<Vec<Planned>, Vec<Diagnostic>
             None if group.ops.len() > 1 => {
                 let ops: Vec<OpId> = group.ops.iter().map(|member| member.op).collect();
                 let (first, second) = ops.split_at(ops.len() / 2);
-                waiting.extend(Group::subset(func, second));
-                waiting.extend(Group::subset(func, first));
+                for half in [second, first] {
+                    waiting.extend(Group::regroup(func, half).into_iter().rev());
+                }
             }
             None => errors.push(too_large(func, &group)),
         }
