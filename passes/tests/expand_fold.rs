@@ -422,6 +422,34 @@ fn scans_of_floats_without_a_word_are_unrolled() {
 }
 
 #[test]
+fn transpose_reductions_are_exact() {
+    let mut report = Report::new("transpose-reduce");
+    for &op in ReduceOp::ALL.iter().filter(|op| !op.is_arg()) {
+        for dtype in INTS.into_iter().chain([ElemType::F32, ElemType::Bf16]) {
+            if op.is_bitwise() && dtype.is_float() || op == ReduceOp::Mult && dtype.is_float() {
+                continue;
+            }
+            for to in [dtype, ElemType::I32, ElemType::F32] {
+                if op == ReduceOp::Mult && to.is_float() {
+                    continue;
+                }
+                let ty = shape(&[64, 96], dtype);
+                let func = single(
+                    TensorOp::TransposeReduce { op, negate: false },
+                    &[Ok(ty.clone())],
+                    &TensorType::scalar(to),
+                )
+                .unwrap();
+                let proof = prove(&func, &[fill(&ty, 8)], &Target::default(), Agreement::Bits);
+                let refused = may_be_refused(op == ReduceOp::Add, dtype, to, Generation::Cayman);
+                report.add(&format!("{op} of {ty} -> {to}"), proof, refused);
+            }
+        }
+    }
+    report.finish();
+}
+
+#[test]
 fn long_axes_are_cut() {
     let mut report = Report::new("long");
     let target = Target::new(Generation::Sunda);

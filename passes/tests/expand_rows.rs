@@ -117,6 +117,8 @@ fn every_row_is_reached() {
             used.run(TensorOp::Elementwise(Op::IsLt), &[ty(&[4], dtype), ty(&[4], dtype)], to);
         }
     }
+    let transposed = TensorOp::TransposeReduce { op: ReduceOp::Add, negate: false };
+    used.run(transposed, &[ty(&[32, 32], ElemType::I32)], ElemType::I32);
     used.run(TensorOp::Elementwise(Op::Sin), &[ty(&[0, 4], ElemType::F32)], ElemType::F32);
     let dead: Vec<&str> = int::TABLES
         .iter()

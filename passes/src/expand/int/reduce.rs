@@ -6,8 +6,8 @@ use partita_ir::{ElemType, FuncBuilder, TensorType};
 
 use super::super::emit::Emitted;
 use super::super::{Built, Emitter, Expansion, OpCx, Refusal, Val};
-use super::exact;
 use super::words::{halves, int_type, is_small, is_wide, is_word, join, negative, with_sign};
+use super::{exact, leading};
 use ElemType::{F32, I1, I32, I64, Ui8};
 
 pub const EXPANSIONS: &[Expansion] = &[
@@ -144,6 +144,12 @@ pub const EXPANSIONS: &[Expansion] = &[
             })
         },
         |b, cx| with(b, cx, extreme_by_halving),
+    ),
+    exact(
+        "transpose-reduce-as-reduce",
+        "where 0x83 and 0x84 do not keep the result exact the blocks are laid out and folded",
+        |cx| matches!(cx.op, TensorOp::TransposeReduce { .. }),
+        transpose_reduce_as_reduce,
     ),
 ];
 
@@ -293,4 +299,22 @@ fn extreme_by_halving(e: &mut Emitter<'_>, r: &Reduction<'_>, x: Val) -> Emitted
         }
     }
     e.reshape(value, r.shape)
+}
+
+/// `y[b, j, k] = op over i of a[32·b + i, 32·k + j]`: the dimensions of `a` split into (b, i) and (k, j).
+fn transpose_reduce_as_reduce(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
+    let TensorOp::TransposeReduce { op, negate } = cx.op else {
+        return Err(Refusal::because("not a transpose-reduce"));
+    };
+    let [blocks, columns, groups] = *cx.result.shape else {
+        return Err(Refusal::because("not a transpose-reduce"));
+    };
+    let mut e = Emitter::new(b, cx);
+    let x = e.arg(cx, 0)?;
+    let x = e.reshape(x, &[blocks, leading::BLOCK, groups, columns])?;
+    let fold =
+        TensorOp::Reduce { op: *op, dims: Dims::from_slice(&[1]), keep: false, negate: *negate };
+    let value = e.tensor(fold, &[x], &TensorType::scalar(cx.to()))?;
+    let value = e.id(value)?;
+    Ok(e.b.transpose(value, [0, 2, 1])?)
 }
