@@ -119,13 +119,18 @@ fn detect(bytes: &[u8]) -> InputFormat {
         InputFormat::Stablehlo
     } else if begins(&["func", "private", "target"]) {
         InputFormat::Pta
-    } else if line.len() == 2 * WORD_BYTES && line.iter().all(u8::is_ascii_hexdigit) {
+    } else if is_hex_word(line) {
         InputFormat::Hex
     } else if looks_like_asm(line) {
         InputFormat::Asm
     } else {
         InputFormat::Pta
     }
+}
+
+fn is_hex_word(line: &[u8]) -> bool {
+    let digits = line.split(|&byte| byte == b'#').next().unwrap_or_default().trim_ascii();
+    digits.len() == 2 * WORD_BYTES && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// A directive, a label, or a mnemonic with fields.

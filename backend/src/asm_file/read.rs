@@ -13,6 +13,10 @@ use super::is_name_byte;
 /// After so many faults the rest of the text is not read.
 const MAX_FAULTS: usize = 50;
 
+/// The longest line, in bytes; constants may have longer ones, of the second length.
+const MAX_LINE: usize = 16 << 10;
+const MAX_DATA_LINE: usize = 1 << 20;
+
 /// What a text holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AsmFile {
@@ -167,6 +171,11 @@ impl Reader {
 
     fn line(&mut self, line: &str) -> Result<(), Fault> {
         let piece = Piece { text: line, start: 0 }.trim();
+        let limit = if piece.text.starts_with(".data") { MAX_DATA_LINE } else { MAX_LINE };
+        if piece.text.len() > limit {
+            let start = Piece { text: "", start: piece.start };
+            return Err(start.fault(format!("a line of more than {limit} bytes"), "split it"));
+        }
         match piece.text.as_bytes().first() {
             None | Some(b';') => return Ok(()),
             Some(b'.') if !piece.text.starts_with(".word") => {
