@@ -46,12 +46,27 @@ struct Item {
     position: u32,
 }
 
-/// Adds semaphores to a placed function.
+fn has_events(kind: &OpKind) -> bool {
+    match kind {
+        OpKind::Machine(MachineOp::Inst(inst)) => {
+            let events = &inst.inst.events;
+            events.wait_mode != WaitMode::None.code() || events.update_mode != UpdateMode::None.code()
+        }
+        OpKind::Machine(MachineOp::Dma(dma)) => !dma.desc.waits.is_empty() || dma.desc.update.is_some(),
+        _ => false,
+    }
+}
+
+/// Adds semaphores to a placed function. One that has waits or updates already is left as it is: its
+/// author, or an earlier run, has ordered it.
 ///
 /// # Errors
 /// An operation has no engine, or more queues to wait for than a descriptor can name.
 pub fn sync(func: &Func, target: &Target) -> Result<Func, Vec<Diagnostic>> {
     let mut func = func.clone();
+    if func.body_ops().any(|(_, op)| has_events(&op.kind)) {
+        return Ok(func);
+    }
     let mut waits = dependences(&func, target)?;
     let crowded: Vec<Engine> = Engine::ALL
         .into_iter()

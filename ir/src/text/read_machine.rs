@@ -106,9 +106,13 @@ impl<'s> FuncReader<'s> {
             true
         });
         let mut operands = Some(Tiles::new());
-        // The symbols come in the order of the text.
-        let mut searched = 0;
+        // Symbols of one field come in the order of the text; fields need not.
+        let (mut searched, mut last) = (0, "");
         for (field, symbol) in symbols {
+            if field != last {
+                searched = text.find(&format!(" {field}=")).unwrap_or(searched);
+                last = field;
+            }
             let found = text
                 .get(searched..)
                 .and_then(|rest| rest.find(&symbol))

@@ -62,7 +62,11 @@ impl Printer<'_> {
             [body, events::LAYOUT.fields, &header::LAYOUT.fields[1..]].into_iter().flatten()
         {
             let bytes = field.offset..field.offset + field.size;
-            if field.kind.is_always_shown() || self.word.0[bytes.clone()] != blank.0[bytes] {
+            // A symbol is what makes a distance of 0 say something.
+            if field.kind.is_always_shown()
+                || self.word.0[bytes.clone()] != blank.0[bytes]
+                || (self.bases)(field.name).is_some()
+            {
                 write!(out, " {}=", field.name)?;
                 self.value(out, field)?;
             }
