@@ -115,20 +115,26 @@ impl<'a> Driver<'a> {
     fn source(&mut self, id: OpId, op: &partita_ir::Op) {
         let mapped = |operand: &Operand| match operand {
             Operand::Value(value) => {
-                Operand::Value(self.map.get(value.index()).copied().flatten().unwrap_or(*value))
+                self.map.get(value.index()).copied().flatten().map(Operand::Value)
             }
-            literal => *literal,
+            literal => Some(*literal),
         };
-        let operands: Vec<Operand> = op.operands.iter().map(mapped).collect();
-        let result = op.result();
-        let (Some(kind), Some(result)) = (op.as_tensor(), result) else {
-            let values: Vec<ValueId> = operands.iter().filter_map(Operand::value).collect();
-            let new = self.out.push_return(&values);
-            self.out.ops[new].loc = op.loc.clone();
-            if let Some(spans) = self.source.spans.op(id) {
-                self.out.spans.set_op(new, spans.clone());
+        // What reads a value that could not be made is not looked at.
+        let Some(operands) = op.operands.iter().map(mapped).collect::<Option<Vec<_>>>() else {
+            if self.diagnostics.is_empty() {
+                let message = format!("`{}` reads a value that is not defined", op.kind.name());
+                let span = self.source.spans.op(id).map_or(Span::NONE, |spans| spans.whole);
+                self.diagnostics.push(Diagnostic::error(Code::UseBeforeDef, message, span));
             }
-            self.out.result_types = self.source.result_types.clone();
+            return;
+        };
+        if op.kind == OpKind::Return {
+            return self.end(id, op, &operands);
+        }
+        let (Some(kind), Some(result)) = (op.as_tensor(), op.result()) else {
+            let span = self.source.spans.op(id).map_or(Span::NONE, |spans| spans.whole);
+            let message = format!("`{}` is not an operation on tensors", op.kind.name());
+            self.diagnostics.push(Diagnostic::error(Code::ValueKind, message, span));
             return;
         };
         let spans = self.source.spans.op(id).cloned();
@@ -154,6 +160,16 @@ impl<'a> Driver<'a> {
         };
         self.out.spans.set_value(placed, self.source.spans.value(result));
         self.map[result.index()] = Some(placed);
+    }
+
+    fn end(&mut self, id: OpId, op: &partita_ir::Op, operands: &[Operand]) {
+        let values: Vec<ValueId> = operands.iter().filter_map(Operand::value).collect();
+        let new = self.out.push_return(&values);
+        self.out.ops[new].loc = op.loc.clone();
+        if let Some(spans) = self.source.spans.op(id) {
+            self.out.spans.set_op(new, spans.clone());
+        }
+        self.out.result_types = self.source.result_types.clone();
     }
 
     fn report(&mut self, site: &Site, refusal: &Refusal) {
