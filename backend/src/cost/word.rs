@@ -117,7 +117,7 @@ fn holds(when: &Condition, view: &View, profile: &Profile, generation: Generatio
         && one_of(&when.op1, view.op1)
         && when.memory.is_none_or(|memory| is_in(memory, view, generation))
         && (!when.unit_step || view.operands().all(|operand| operand.steps[0] == 1))
-        && (!when.even || view.elements() % 2 == 0)
+        && (!when.even || view.elements().is_multiple_of(2))
         && (!when.accumulates || view.accumulator.is_some())
         && (!when.revisits || view.destination.is_some_and(|operand| operand.revisits()))
         && (!when.all_axes || view.all_axes)

@@ -202,7 +202,7 @@ impl<'a> Sections<'a> {
             let (value, size) =
                 (symbol.st_value.get(LittleEndian), symbol.st_size.get(LittleEndian));
             let number =
-                |bytes: u64| u32::try_from(bytes / unit).ok().filter(|_| bytes % unit == 0);
+                |bytes: u64| u32::try_from(bytes / unit).ok().filter(|_| bytes.is_multiple_of(unit));
             let (Some(first), Some(count)) = (number(value), number(size)) else {
                 return Err(ProgramError::Symbol(name).into());
             };
