@@ -79,7 +79,7 @@ pub enum ExecError {
     #[error("the program takes {want} inputs, {got} are given")]
     InputCount { want: usize, got: usize },
     #[error("input `{name}` is {want}, {got} is given")]
-    InputType { name: String, want: TensorType, got: TensorType },
+    InputType { name: String, want: Box<TensorType>, got: Box<TensorType> },
     #[error("{item}: {fault}")]
     Item { item: Item, fault: Fault },
     #[error("deadlock: {}", waiting_text(.0))]
@@ -141,7 +141,7 @@ fn load_inputs(
     for (tensor, input) in tensors.iter().zip(inputs) {
         let want = tensor_type(tensor);
         if *input.ty() != want {
-            let got = input.ty().clone();
+            let (want, got) = (Box::new(want), Box::new(input.ty().clone()));
             return Err(ExecError::InputType { name: tensor.name.clone(), want, got });
         }
         let bytes = input.bytes();

@@ -2,10 +2,10 @@
 //! says, with a structure that is fast.
 //!
 //! * [`machine`], [`memory`]: the state.
-//! * [`plan`]: a word decoded once, its patterns normalised to few loops, its loops chosen per operation and domain.
-//! * [`rows`]: what a channel does to its row, block by block.
-//! * [`numeric`]: formats, conversions and operations.
-//! * [`walk`]: access patterns.
+//! * `plan`: a word decoded once, its patterns normalised to few loops, its loops chosen per operation and domain.
+//! * `rows`: what a channel does to its row, block by block.
+//! * `numeric`: formats, conversions and operations.
+//! * `walk`: access patterns.
 
 pub mod conform;
 pub mod dma;
@@ -14,11 +14,11 @@ pub mod events;
 pub mod exec;
 pub mod machine;
 pub mod memory;
-pub mod numeric;
-pub mod plan;
-pub mod rows;
+mod numeric;
+mod plan;
+mod rows;
 mod run;
-pub mod walk;
+mod walk;
 
 pub use error::Fault;
 pub use machine::{Limits, Machine, MemoryError};

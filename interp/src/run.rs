@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::memory::{PARTITIONS, Rows, Split};
 use crate::numeric::kernels::{ROWS, Running};
 use crate::plan::{Lanes, Plan, RowPlan, Seed, Work};
-use crate::rows::elementwise::Elementwise;
+use crate::rows::elementwise::{Body, Elementwise};
 use crate::rows::exchange::{TILE, stage, staged_stride};
 use crate::rows::{Channel, Scratch, with_scratch};
 
@@ -215,7 +215,8 @@ impl Group<'_> {
             Work::Reduce(work) => work.run(scratch, row, others[0], &mut state),
             Work::Predicated(work) => work.run(scratch, row, others),
             Work::Select { take, fill, reversed } => {
-                let work = if (state.scalars[1] != 0) != *reversed { take } else { fill };
+                let filled = Elementwise { body: Body::Scalars(*fill, None), ..*take };
+                let work = if (state.scalars[1] != 0) != *reversed { take } else { &filled };
                 self.elementwise(work, scratch, row, others, &mut state);
             }
         }

@@ -8,6 +8,7 @@ mod scalar;
 pub use operand::{Immediate, Operand, Resolver};
 
 use crate::memory::Place;
+use crate::numeric::kernels::Scalar;
 use crate::rows::elementwise::Elementwise;
 use crate::rows::exchange::CrossLane;
 use crate::rows::predicated::Predicated;
@@ -15,6 +16,8 @@ use crate::rows::reduce::Reduce;
 use crate::walk::Walk;
 
 /// A word ready to run.
+// A plan lives on the stack for the time of one word; a box would cost an allocation each.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug)]
 pub enum Plan {
     /// Every channel works on its own row.
@@ -40,6 +43,8 @@ pub struct RowPlan {
 }
 
 /// What a row does.
+// As above.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     Elementwise(Elementwise),
@@ -48,7 +53,7 @@ pub enum Work {
     /// The source where immediate 0 is true (or not, with `reversed`), else immediate 1.
     Select {
         take: Elementwise,
-        fill: Elementwise,
+        fill: Scalar,
         reversed: bool,
     },
 }

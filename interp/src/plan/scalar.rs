@@ -196,7 +196,8 @@ impl Builder<'_> {
         };
         let bypass = kernels::bits(AluOp::Bypass, kind.size());
         let bypass = bypass.ok_or(Fault::Unsupported("operation"))?;
-        let fill = Elementwise { body: Body::Scalars(bypass.scalar_reversed, None), ..take };
+        // BYPASS with the scalar on the left fills with the scalar.
+        let fill = bypass.scalar_reversed;
         let work = Work::Select { take, fill, reversed: body.reversed_pred == 1 };
         let width = dtype(body.pred_imm_dtype)?.size();
         let predicate =

@@ -20,6 +20,9 @@ pub fn staged_stride(walk: &Walk, width: usize) -> usize {
     ((walk.len() * width).div_ceil(64) | 1) * 64
 }
 
+/// Copies the elements of some rows: the walk, its element's width, the rows, their distance, and the runs to fill.
+type StageRows = fn(&Walk, usize, &[u8], usize, &mut [u8]);
+
 /// Fills `staged` with one run of elements per channel, in walk order; with `transposed`, the low five bits of
 /// channel and element number change places (ISA 8.3). `rows` are whole blocks of 32 rows then, and the walk's
 /// length is a multiple of 32.
@@ -33,8 +36,7 @@ pub fn stage(
     parallel: bool,
 ) {
     let run = staged_stride(walk, width);
-    let (unit, work): (usize, fn(&Walk, usize, &[u8], usize, &mut [u8])) = match (transposed, width)
-    {
+    let (unit, work): (usize, StageRows) = match (transposed, width) {
         (false, _) => (1, copy_row),
         (true, 1) => (TILE, transpose_block::<u8>),
         (true, 2) => (TILE, transpose_block::<u16>),
