@@ -2,7 +2,9 @@
 
 mod float_support;
 
-use float_support::{Column, FLOATS, TARGETS, allowed, edges, func_of, pairs, sweep, target, worst};
+use float_support::{
+    Column, FLOATS, TARGETS, allowed, edges, func_of, pairs, sweep, target, worst,
+};
 use partita_ir::ops::{ElementwiseOp, TensorOp};
 use partita_ir::{ElemType, FuncBuilder, Operand, TensorType};
 use partita_passes::expand::legalize;
@@ -31,8 +33,22 @@ fn pairs_of_every_type() {
 #[test]
 fn literals_on_either_side() {
     let literals = [
-        0.0f32, -0.0, 1.0, -1.0, 2.0, 0.125, 3.0, -0.1, 1e-40, -3e38, 1.7e38, f32::MAX, f32::MIN_POSITIVE,
-        f32::INFINITY, f32::NEG_INFINITY, f32::NAN,
+        0.0f32,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        0.125,
+        3.0,
+        -0.1,
+        1e-40,
+        -3e38,
+        1.7e38,
+        f32::MAX,
+        f32::MIN_POSITIVE,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
     ];
     for op in OPS {
         for literal in literals {
@@ -53,8 +69,11 @@ fn results_of_other_types() {
     for op in [Remainder, Maximum, Add, IsGt, AbsMin] {
         for out in [I1, I8, Ui16, I32, Ui32, F16, F8E5M2, I64, Ui64] {
             let [a, b] = pairs(F32, 1000);
-            let (func, inputs) =
-                func_of(TensorOp::Elementwise(op), &[Column::Bits(F32, a), Column::Bits(F32, b)], out);
+            let (func, inputs) = func_of(
+                TensorOp::Elementwise(op),
+                &[Column::Bits(F32, a), Column::Bits(F32, b)],
+                out,
+            );
             assert_eq!(worst(&func, &inputs, "cayman"), 0, "{op} {out}");
         }
     }
@@ -66,10 +85,15 @@ fn selects_and_moves_into_other_types() {
     for out in [I1, I8, I32, F16, I64] {
         let count = edges().len();
         let mask = Column::Bits(I1, (0..count as u64).map(|i| i & 1).collect());
-        let columns = [mask, Column::Bits(F32, edges()), Column::Bits(F32, edges().into_iter().rev().collect())];
+        let columns = [
+            mask,
+            Column::Bits(F32, edges()),
+            Column::Bits(F32, edges().into_iter().rev().collect()),
+        ];
         let (func, inputs) = func_of(TensorOp::Elementwise(Select), &columns, out);
         assert_eq!(worst(&func, &inputs, "cayman"), 0, "select {out}");
-        let (func, inputs) = func_of(TensorOp::Elementwise(Copy), &[Column::Bits(F32, edges())], out);
+        let (func, inputs) =
+            func_of(TensorOp::Elementwise(Copy), &[Column::Bits(F32, edges())], out);
         assert_eq!(worst(&func, &inputs, "cayman"), 0, "copy {out}");
     }
 }
@@ -82,8 +106,8 @@ fn what_depends_on_a_row_divisor_keeps_its_shape() {
     let y = b.elementwise(Divide, &[x.into(), s.into()]).expect("typed");
     let (after, applied) = legalize(&b.finish(&[y]), &target("cayman")).expect("core");
     assert_eq!(applied.len(), 1);
-    let full = after.body_ops().filter(|(_, op)| {
-        op.result().is_some_and(|value| after.ty(value).shape() == [4, 100])
-    });
+    let full = after
+        .body_ops()
+        .filter(|(_, op)| op.result().is_some_and(|value| after.ty(value).shape() == [4, 100]));
     assert_eq!(full.count(), 2, "the scaling of the dividend and the product");
 }

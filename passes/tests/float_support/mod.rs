@@ -75,7 +75,9 @@ pub fn worst(func: &Func, inputs: &[TensorData], target_name: &str) -> u64 {
         let at = || {
             let inputs: Vec<_> = inputs.iter().filter_map(|input| input.bits(index)).collect();
             let by: Vec<_> = applied.iter().map(|applied| applied.expansion).collect();
-            format!("{target_name} {dtype} element {index}: want {w:#x}, got {g:#x}, inputs {inputs:#x?}, by {by:?}")
+            format!(
+                "{target_name} {dtype} element {index}: want {w:#x}, got {g:#x}, inputs {inputs:#x?}, by {by:?}"
+            )
         };
         assert!(dtype.is_float(), "{}", at());
         let (x, y) = (float::decode(w, dtype), float::decode(g, dtype));
@@ -102,10 +104,33 @@ pub fn promised(op: ElementwiseOp, bits: u64, dtype: ElemType) -> bool {
 /// Numbers at which float sequences change their course, with neighbours on both sides.
 pub fn edges() -> Vec<u64> {
     let thresholds = [
-        1.0f32, 2.0, 0.5, 0.625, 0.921_875, 4.0, 88.722_84, 87.336_54, 103.972_08, 44.361_42,
-        std::f32::consts::FRAC_1_SQRT_2, std::f32::consts::SQRT_2, std::f32::consts::FRAC_PI_4,
-        std::f32::consts::PI, 51_400.0, 4_194_304.0, 8_388_608.0, 16_777_216.0, 2_147_483_648.0,
-        4_294_967_296.0, 9.223_372e18, 1.844_674_4e19, f32::MIN_POSITIVE, f32::MAX, 1e-30, 1.5, 2.5,
+        1.0f32,
+        2.0,
+        0.5,
+        0.625,
+        0.921_875,
+        4.0,
+        88.722_84,
+        87.336_54,
+        103.972_08,
+        44.361_42,
+        std::f32::consts::FRAC_1_SQRT_2,
+        std::f32::consts::SQRT_2,
+        std::f32::consts::FRAC_PI_4,
+        std::f32::consts::PI,
+        51_400.0,
+        4_194_304.0,
+        8_388_608.0,
+        16_777_216.0,
+        2_147_483_648.0,
+        4_294_967_296.0,
+        9.223_372e18,
+        1.844_674_4e19,
+        f32::MIN_POSITIVE,
+        f32::MAX,
+        1e-30,
+        1.5,
+        2.5,
     ];
     let around = thresholds.iter().flat_map(|x| {
         let bits = u64::from(x.to_bits());

@@ -61,7 +61,7 @@ pub fn sigmoid(emit: &mut Emit<'_, '_>, x: Val) -> Emitted {
 }
 
 /// (tanh x − x) / x³ in x², on |x| < [`TANH_SMALL`], relative error of the whole 2⁻²⁷.
-const TANH: [f32; 5] = [-0.333_332_8, 0.133_314_06, -0.053_736_515, 0.020_628_167, -0.005_692_296_2];
+const TANH: [f32; 5] = [-0.333_332_8, 0.133_314_06, -0.053_736_515, 0.020_628_167, -0.005_692_296];
 const TANH_SMALL: f32 = 0.625;
 
 /// 1 − 2 / (e^2|x| + 1) with the sign of x; near 0 an odd polynomial.

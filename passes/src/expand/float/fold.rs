@@ -12,7 +12,8 @@ fn reduce(emit: &mut Emit<'_, '_>, cx: &OpCx<'_>, op: ReduceOp, x: Val, to: Elem
     let TensorOp::Reduce { dims, keep, negate, .. } = cx.op else {
         return Err(Refusal::because("not a reduction"));
     };
-    let op = TensorOp::Reduce { op, dims: dims.clone(), keep: *keep, negate: *negate && to.is_float() };
+    let op =
+        TensorOp::Reduce { op, dims: dims.clone(), keep: *keep, negate: *negate && to.is_float() };
     emit.0.tensor(op, &[x], &TensorType::scalar(to))
 }
 
@@ -32,7 +33,11 @@ pub fn logical(emit: &mut Emit<'_, '_>, cx: &OpCx<'_>, op: ReduceOp) -> Emitted 
     let truth = emit.test(ElementwiseOp::IsNe, x, zero)?;
     let y = reduce(emit, cx, op, truth, ElemType::I1)?;
     let negate = matches!(cx.op, TensorOp::Reduce { negate: true, .. });
-    if negate { emit.to(ElementwiseOp::Mult, &[y, emit.0.lit(-1, y.dtype)], ElemType::F32) } else { Ok(y) }
+    if negate {
+        emit.to(ElementwiseOp::Mult, &[y, emit.0.lit(-1, y.dtype)], ElemType::F32)
+    } else {
+        Ok(y)
+    }
 }
 
 /// What a scan combines, as fp32: the first step done, and the seed.
@@ -49,7 +54,12 @@ fn attributes(cx: &OpCx<'_>) -> Option<(ElementwiseOp, ElementwiseOp, Seed, Emis
     }
 }
 
-fn steps(emit: &mut Emit<'_, '_>, cx: &OpCx<'_>, op0: ElementwiseOp, seed: Seed) -> Result<Steps, Refusal> {
+fn steps(
+    emit: &mut Emit<'_, '_>,
+    cx: &OpCx<'_>,
+    op0: ElementwiseOp,
+    seed: Seed,
+) -> Result<Steps, Refusal> {
     let x = emit.0.arg(cx, 0)?;
     let values = match op0 {
         ElementwiseOp::Bypass => emit.cast(x, ElemType::F32)?,
@@ -72,7 +82,13 @@ fn steps(emit: &mut Emit<'_, '_>, cx: &OpCx<'_>, op0: ElementwiseOp, seed: Seed)
 }
 
 /// A scan of fp32 values with the second step alone.
-fn scan(emit: &mut Emit<'_, '_>, op1: ElementwiseOp, steps: &Steps, out: Emission, to: ElemType) -> Emitted {
+fn scan(
+    emit: &mut Emit<'_, '_>,
+    op1: ElementwiseOp,
+    steps: &Steps,
+    out: Emission,
+    to: ElemType,
+) -> Emitted {
     let seed = if steps.seed.is_some() { Seed::Load } else { Seed::Zero };
     let op = TensorOp::ScanCache { op0: ElementwiseOp::Bypass, op1, seed, emit: out };
     let mut operands = vec![steps.values, 0.0.into()];

@@ -112,7 +112,7 @@ impl Emit<'_, '_> {
 
     /// An operation on `ui32`.
     pub fn word(&mut self, op: ElementwiseOp, a: Val, b: impl Into<Val>) -> Emitted {
-        self.to(op, &[a.into(), b.into()], ElemType::Ui32)
+        self.to(op, &[a, b.into()], ElemType::Ui32)
     }
 
     /// The bits with a literal mask applied.

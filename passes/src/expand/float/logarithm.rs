@@ -4,8 +4,8 @@
 //! s = f / (2 + f) and h = f²/2, ln m = f − h + s·(h + R(s²)). k·ln 2 is added in two
 //! parts, the first of which is exact.
 
-use partita_ir::ops::ElementwiseOp;
 use partita_ir::ElemType;
+use partita_ir::ops::ElementwiseOp;
 
 use super::fp32::{EXPONENT, Emit};
 use crate::expand::emit::{Emitted, Val};
@@ -14,7 +14,7 @@ use crate::expand::emit::{Emitted, Val};
 const ATANH: [f32; 3] = [0.666_667_76, 0.399_775_03, 0.298_743_87];
 /// The leading bits of ln 2: a multiple of 2⁻¹⁴, so that the product with an exponent
 /// is exact, and the rest.
-const LN_2_HIGH: f32 = 0.693_115_234_375;
+const LN_2_HIGH: f32 = 11_356.0 / 16_384.0;
 const LN_2_LOW: f32 = 3.194_618_5e-5;
 /// Below this a number is scaled up before its exponent field is read.
 const SMALL: f32 = f32::from_bits(27 << 23);
@@ -25,12 +25,7 @@ const SCALE_BITS: u32 = 32;
 const CENTRED_BIAS: f32 = 126.0;
 
 /// ln m + k·ln 2 + `rest` of a positive number m·2^k·2^−`scaled`; garbage of others.
-fn of_positive(
-    emit: &mut Emit<'_, '_>,
-    x: Val,
-    scaled: Option<Val>,
-    rest: Option<Val>,
-) -> Emitted {
+fn of_positive(emit: &mut Emit<'_, '_>, x: Val, scaled: Option<Val>, rest: Option<Val>) -> Emitted {
     let centred = emit.mult(x, std::f32::consts::FRAC_1_SQRT_2)?;
     let bits = emit.bits(centred)?;
     let field = emit.mask(bits, EXPONENT)?;

@@ -5,10 +5,10 @@
 //! each lies from the reference is recorded in [`partita_ir::eval::accuracy`].
 
 mod circular;
-mod fp32;
 mod exponential;
 mod extremes;
 mod fold;
+mod fp32;
 mod logarithm;
 mod quotient;
 mod rounding;
@@ -59,137 +59,190 @@ macro_rules! other {
 /// The expansions in the order in which they are tried.
 pub const EXPANSIONS: &[Expansion] = &[
     elementwise!(
-        Exp, "exp-by-pow", ChangesRounding,
+        Exp,
+        "exp-by-pow",
+        ChangesRounding,
         "before MARIANA+ only POW raises numbers, and its fp32 base is not e: a factor linear in the exponent makes up for it",
         |emit, [x], _| exponential::exp(emit, x)
     ),
     elementwise!(
-        ExpM1, "exp-m1-near-0", ChangesRounding,
+        ExpM1,
+        "exp-m1-near-0",
+        ChangesRounding,
         "exp(x) - 1 loses the digits of a small x, where a polynomial takes its place",
         |emit, [x], _| exponential::exp_m1(emit, x)
     ),
     elementwise!(
-        Sigmoid, "sigmoid-by-exp", ChangesRounding,
+        Sigmoid,
+        "sigmoid-by-exp",
+        ChangesRounding,
         "n / (1 + exp(-|x|)) with n = 1 or exp(-|x|) never overflows",
         |emit, [x], _| exponential::sigmoid(emit, x)
     ),
     elementwise!(
-        Tanh, "tanh-by-exp", ChangesRounding,
+        Tanh,
+        "tanh-by-exp",
+        ChangesRounding,
         "1 - 2 / (exp(2|x|) + 1) with the sign of x, and an odd polynomial near 0",
         |emit, [x], _| exponential::tanh(emit, x)
     ),
     elementwise!(
-        Erf, "erf-by-exp", ChangesRounding,
+        Erf,
+        "erf-by-exp",
+        ChangesRounding,
         "1 - exp(-q(|x|)) with the sign of x, and an odd polynomial near 0",
         |emit, [x], _| exponential::erf(emit, x)
     ),
     elementwise!(
-        Log, "log-by-exponent", ChangesRounding,
+        Log,
+        "log-by-exponent",
+        ChangesRounding,
         "the exponent field times ln 2, and a polynomial for the mantissa around 1",
         |emit, [x], _| logarithm::log(emit, x)
     ),
     elementwise!(
-        Log1p, "log1p-by-exponent", ChangesRounding,
+        Log1p,
+        "log1p-by-exponent",
+        ChangesRounding,
         "log(u) of the rounded sum u = 1 + x, and what the rounding lost over u",
         |emit, [x], _| logarithm::log1p(emit, x)
     ),
     elementwise!(
-        Sqrt, "sqrt-by-pow", ChangesRounding,
+        Sqrt,
+        "sqrt-by-pow",
+        ChangesRounding,
         "POW(x, 1/2) rounds the root once; minus infinity and minus zero are set right",
         |emit, [x], _| quotient::sqrt(emit, x)
     ),
     elementwise!(
-        Divide, "divide-by-reciprocal", ChangesRounding,
+        Divide,
+        "divide-by-reciprocal",
+        ChangesRounding,
         "no opcode takes DIVIDE (ISA 6.3): the divisor is scaled near 1, inverted, and multiplied",
         |emit, [a, b], _| quotient::divide(emit, a, b)
     ),
     elementwise!(
-        Remainder, "remainder-by-mantissas", Exact,
+        Remainder,
+        "remainder-by-mantissas",
+        Exact,
         "long division of the mantissas as integers on POOL, eight bits at a time",
         |emit, [a, b], _| quotient::remainder(emit, a, b)
     ),
     elementwise!(
-        Sin, "sin-by-quadrant", ChangesRounding,
+        Sin,
+        "sin-by-quadrant",
+        ChangesRounding,
         "x less the nearest multiple of pi/2, then a polynomial; accurate up to 51471",
         |emit, [x], _| circular::circular(emit, x, Circular::Sin)
     ),
     elementwise!(
-        Cos, "cos-by-quadrant", ChangesRounding,
+        Cos,
+        "cos-by-quadrant",
+        ChangesRounding,
         "x less the nearest multiple of pi/2, then a polynomial; accurate up to 51471",
         |emit, [x], _| circular::circular(emit, x, Circular::Cos)
     ),
     elementwise!(
-        Sign, "sign-by-bits", Exact,
+        Sign,
+        "sign-by-bits",
+        Exact,
         "the sign bit on 1.0 where the magnitude is above 0, else the zero or NaN itself",
         |emit, [x], _| extremes::sign(emit, x)
     ),
     elementwise!(
-        Floor, "floor-by-nearest", Exact,
+        Floor,
+        "floor-by-nearest",
+        Exact,
         "adding and taking away 2^23 rounds to nearest; 1 less where that is above x",
         |emit, [x], _| rounding::floor(emit, x)
     ),
     elementwise!(
-        Ceil, "ceil-by-nearest", Exact,
+        Ceil,
+        "ceil-by-nearest",
+        Exact,
         "adding and taking away 2^23 rounds to nearest; 1 more where that is below x",
         |emit, [x], _| rounding::ceil(emit, x)
     ),
     elementwise!(
-        Trunc, "trunc-by-nearest", Exact,
+        Trunc,
+        "trunc-by-nearest",
+        Exact,
         "adding and taking away 2^23 rounds |x| to nearest; 1 less where that is above |x|",
         |emit, [x], _| rounding::trunc(emit, x)
     ),
     elementwise!(
-        RoundEven, "round-even-by-sum", Exact,
+        RoundEven,
+        "round-even-by-sum",
+        Exact,
         "adding and taking away 2^23 rounds |x| to nearest even",
         |emit, [x], _| rounding::round_even(emit, x)
     ),
     elementwise!(
-        RoundAway, "round-away-by-nearest", Exact,
+        RoundAway,
+        "round-away-by-nearest",
+        Exact,
         "adding and taking away 2^23 rounds |x| to nearest even; 1 more where a half was dropped",
         |emit, [x], _| rounding::round_away(emit, x)
     ),
     elementwise!(
-        IsFinite, "is-finite-by-magnitude", Exact,
+        IsFinite,
+        "is-finite-by-magnitude",
+        Exact,
         "|x| < infinity is false for infinities and NaN",
         |emit, [x], dtype| extremes::is_finite(emit, x, dtype)
     ),
     elementwise!(
-        Maximum, "maximum-by-max", Exact,
+        Maximum,
+        "maximum-by-max",
+        Exact,
         "MAX drops a NaN (ISA 10.4), a predicated copy puts it back",
         |emit, [a, b], _| extremes::keeping_nan(emit, ElementwiseOp::Max, a, b)
     ),
     elementwise!(
-        Minimum, "minimum-by-min", Exact,
+        Minimum,
+        "minimum-by-min",
+        Exact,
         "MIN drops a NaN (ISA 10.4), a predicated copy puts it back",
         |emit, [a, b], _| extremes::keeping_nan(emit, ElementwiseOp::Min, a, b)
     ),
     elementwise!(
-        AbsMax, "abs-max-by-max", Exact,
+        AbsMax,
+        "abs-max-by-max",
+        Exact,
         "the larger of the magnitudes, before MARIANA+ has it in one",
         |emit, [a, b], _| extremes::of_magnitudes(emit, ElementwiseOp::Max, a, b)
     ),
     elementwise!(
-        AbsMin, "abs-min-by-min", Exact,
+        AbsMin,
+        "abs-min-by-min",
+        Exact,
         "the smaller of the magnitudes, before MARIANA+ has it in one",
         |emit, [a, b], _| extremes::of_magnitudes(emit, ElementwiseOp::Min, a, b)
     ),
     elementwise!(
-        ReLu, "relu-by-max", Exact,
+        ReLu,
+        "relu-by-max",
+        Exact,
         "MAX(x, 0) but for NaN, which RE_LU keeps (ISA 10.4)",
         |emit, [x], _| extremes::re_lu(emit, x)
     ),
     elementwise!(
-        Square, "square-by-mult", Exact,
+        Square,
+        "square-by-mult",
+        Exact,
         "x times x, before MARIANA+ has it in one",
         |emit, [x], _| emit.mult(x, x)
     ),
     elementwise!(
-        SymmetricClamp, "symmetric-clamp-by-sign", Exact,
+        SymmetricClamp,
+        "symmetric-clamp-by-sign",
+        Exact,
         "the sign of a times the larger magnitude, before MAVERICK has it in one",
         |emit, [a, b], _| extremes::symmetric_clamp(emit, a, b)
     ),
     other!(
-        "to-int-by-trunc", Exact,
+        "to-int-by-trunc",
+        Exact,
         "casts round to nearest (ISA 10.3); an integral number has nothing to round",
         |cx: &OpCx<'_>| matches!(cx.op, TensorOp::ToInt),
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| {
@@ -198,7 +251,8 @@ pub const EXPANSIONS: &[Expansion] = &[
         }
     ),
     other!(
-        "cast-by-parts", Exact,
+        "cast-by-parts",
+        Exact,
         "a truth value is a test for 0; a 64-bit integer is two halves, which no DVE word writes (TT-E1)",
         |cx: &OpCx<'_>| matches!(cx.op, TensorOp::Cast) && has_no_word(cx.to()),
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| {
@@ -207,43 +261,50 @@ pub const EXPANSIONS: &[Expansion] = &[
         }
     ),
     other!(
-        "maximum-reduce-by-max", Exact,
+        "maximum-reduce-by-max",
+        Exact,
         "MAX drops NaNs (ISA 10.4); a second reduction finds whether there was one",
         |cx: &OpCx<'_>| is_reduce(cx, ReduceOp::Maximum),
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| fold::keeping_nan(emit, cx, ReduceOp::Max)
     ),
     other!(
-        "minimum-reduce-by-min", Exact,
+        "minimum-reduce-by-min",
+        Exact,
         "MIN drops NaNs (ISA 10.4); a second reduction finds whether there was one",
         |cx: &OpCx<'_>| is_reduce(cx, ReduceOp::Minimum),
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| fold::keeping_nan(emit, cx, ReduceOp::Min)
     ),
     other!(
-        "logical-or-reduce-by-max", Exact,
+        "logical-or-reduce-by-max",
+        Exact,
         "the largest truth value, which is 0 or 1 for one element too",
         |cx: &OpCx<'_>| is_reduce(cx, ReduceOp::LogicalOr),
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| fold::logical(emit, cx, ReduceOp::Max)
     ),
     other!(
-        "logical-and-reduce-by-min", Exact,
+        "logical-and-reduce-by-min",
+        Exact,
         "the smallest truth value, which is 0 or 1 for one element too",
         |cx: &OpCx<'_>| is_reduce(cx, ReduceOp::LogicalAnd),
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| fold::logical(emit, cx, ReduceOp::Min)
     ),
     other!(
-        "scan-of-extreme", Exact,
+        "scan-of-extreme",
+        Exact,
         "0xe6 combines with MAX and MIN only: of magnitudes, of truth values, or with NaNs tracked beside",
         fold::has_extreme,
         fold::extreme_scan
     ),
     other!(
-        "scan-first-step-apart", Exact,
+        "scan-first-step-apart",
+        Exact,
         "0xe6 lacks the first step, or reads its scalars as fp32 only: the step as an operation of its own",
         fold::has_first_step,
         fold::first_step_apart
     ),
     other!(
-        "result-by-cast", Exact,
+        "result-by-cast",
+        Exact,
         "no word writes the result type: an fp32 result, or moved bits, and a cast",
         |cx: &OpCx<'_>| computes(cx) && cx.to() != before_cast(cx),
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| {
@@ -253,9 +314,11 @@ pub const EXPANSIONS: &[Expansion] = &[
         }
     ),
     other!(
-        "operands-in-fp32", Exact,
+        "operands-in-fp32",
+        Exact,
         "no word reads the operand type: reading it as fp32 is exact",
-        |cx: &OpCx<'_>| cx.elementwise().is_some_and(|op| op.class() != Class::Move) && cx.dtype() != ElemType::F32,
+        |cx: &OpCx<'_>| cx.elementwise().is_some_and(|op| op.class() != Class::Move)
+            && cx.dtype() != ElemType::F32,
         |emit: &mut Emit<'_, '_>, cx: &OpCx<'_>| {
             let operands = (0..cx.operands.len())
                 .map(|index| fp32_operand(emit, cx, index))
@@ -277,7 +340,9 @@ fn is_reduce(cx: &OpCx<'_>, wanted: ReduceOp) -> bool {
 /// True of operations whose result is a number rounded to the result type, or moved bits.
 fn computes(cx: &OpCx<'_>) -> bool {
     match cx.op {
-        TensorOp::Elementwise(_) | TensorOp::ScanCache { .. } | TensorOp::PartitionReduce { .. } => true,
+        TensorOp::Elementwise(_)
+        | TensorOp::ScanCache { .. }
+        | TensorOp::PartitionReduce { .. } => true,
         TensorOp::Reduce { op, .. } | TensorOp::TransposeReduce { op, .. } => !op.is_arg(),
         _ => false,
     }

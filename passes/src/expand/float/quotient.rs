@@ -39,7 +39,11 @@ pub fn divide(emit: &mut Emit<'_, '_>, a: Val, b: Val) -> Emitted {
 }
 
 /// 1 / b, and division by a power of two or by what has no digits (0, ∞, NaN).
-fn divide_exactly(emit: &mut Emit<'_, '_>, a: Val, b: Val) -> Result<Option<Val>, crate::expand::Refusal> {
+fn divide_exactly(
+    emit: &mut Emit<'_, '_>,
+    a: Val,
+    b: Val,
+) -> Result<Option<Val>, crate::expand::Refusal> {
     if literal(a) == Some(1.0) {
         return emit.reciprocal(b).map(Some);
     }
