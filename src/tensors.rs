@@ -1,7 +1,7 @@
 //! Arguments from files or a seed, results to files and against expectations.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use partita::ir::eval::random::{Rng, random_tensor};
@@ -72,7 +72,7 @@ impl TensorFlags {
         fp8: Fp8Options,
         quiet: bool,
     ) -> Outcome<Vec<TensorData>> {
-        let mut archive = self.inputs.as_ref().map(open).transpose()?;
+        let mut archive = self.inputs.as_deref().map(open).transpose()?;
         self.check_names(wanted, archive.as_ref(), quiet)?;
         // Each argument has its own stream, so that one given by a file leaves the others alone.
         let mut streams = self.random.map(Rng::new);
@@ -168,10 +168,10 @@ struct Archive {
     npz: Npz,
 }
 
-fn open(path: &PathBuf) -> Outcome<Archive> {
+fn open(path: &Path) -> Outcome<Archive> {
     let bytes = files::read(path, MAX_BINARY)?;
     let npz = Npz::open(bytes).map_err(|error| Failure::about(path, error))?;
-    Ok(Archive { path: path.clone(), npz })
+    Ok(Archive { path: path.to_owned(), npz })
 }
 
 /// The array of the first name that the archive has.

@@ -169,7 +169,7 @@ fn arrays_that_do_not_fit_are_refused() {
     let good = npy("<f4", "(4, 8)", &floats((0..32).map(|i| i as f32)));
     let good = dir.file("good.npy", good);
     let good = format!("y={}", arg(&good));
-    let mut refused = |name: &str, contents: &[u8], part: &str| {
+    let refused = |name: &str, contents: &[u8], part: &str| {
         let bad = dir.file(name, contents);
         fails(
             &["run", arg(&file), "--input", &good, "--input", &format!("x={}", arg(&bad))],

@@ -119,7 +119,7 @@ pub fn compile(
 ) -> Outcome<Compilation> {
     let (source, module) = load(source, language)?;
     let fail = |found| Failure::Diagnostics(Some(Box::new(source.clone())), found);
-    let entry = choose_entry(&module, entry).map_err(|found| fail(vec![found]))?.to_owned();
+    let entry = choose_entry(&module, entry).map_err(fail)?.to_owned();
     let target = common.target_or(module.target);
     let compiled =
         passes::compile(&module, &entry, &target, &passes::Options::default()).map_err(fail)?;
@@ -127,15 +127,20 @@ pub fn compile(
 }
 
 /// The function asked for, else `@main`, else the only public one.
-fn choose_entry<'a>(module: &'a Module, asked: Option<&'a str>) -> Result<&'a str, Diagnostic> {
+fn choose_entry<'a>(
+    module: &'a Module,
+    asked: Option<&'a str>,
+) -> Result<&'a str, Vec<Diagnostic>> {
     let public: Vec<&Func> = module.funcs.iter().filter(|func| !func.private).collect();
     let names =
         || public.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>().join(", ");
     let fault = |message: String| {
-        Diagnostic::error(Code::UndefinedValue, message, Span::NONE).help(match public.is_empty() {
-            true => "the module has no public function".to_owned(),
-            false => format!("choose one with --entry: {}", names()),
-        })
+        vec![Diagnostic::error(Code::UndefinedValue, message, Span::NONE).help(
+            match public.is_empty() {
+                true => "the module has no public function".to_owned(),
+                false => format!("choose one with --entry: {}", names()),
+            },
+        )]
     };
     if let Some(name) = asked.map(|name| name.trim_start_matches('@')) {
         return match module.func(name) {

@@ -201,8 +201,9 @@ impl<'a> Sections<'a> {
             let name = String::from_utf8_lossy(name).into_owned();
             let (value, size) =
                 (symbol.st_value.get(LittleEndian), symbol.st_size.get(LittleEndian));
-            let number =
-                |bytes: u64| u32::try_from(bytes / unit).ok().filter(|_| bytes.is_multiple_of(unit));
+            let number = |bytes: u64| {
+                u32::try_from(bytes / unit).ok().filter(|_| bytes.is_multiple_of(unit))
+            };
             let (Some(first), Some(count)) = (number(value), number(size)) else {
                 return Err(ProgramError::Symbol(name).into());
             };
