@@ -38,9 +38,7 @@ pub fn same_op(a: &TensorOp, b: &TensorOp) -> bool {
         (
             TensorOp::PartitionReduce { op, axis, scale },
             TensorOp::PartitionReduce { op: op_b, axis: axis_b, scale: scale_b },
-        ) => {
-            (op, axis) == (op_b, axis_b) && scale.map(f32::to_bits) == scale_b.map(f32::to_bits)
-        }
+        ) => (op, axis) == (op_b, axis_b) && scale.map(f32::to_bits) == scale_b.map(f32::to_bits),
         _ => a == b,
     }
 }

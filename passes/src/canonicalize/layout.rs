@@ -173,6 +173,7 @@ fn concat_of_one(cx: &mut Context<'_>) -> Option<Step> {
 
 fn pad_of_nothing(cx: &mut Context<'_>) -> Option<Step> {
     let TensorOp::Pad { amounts } = cx.kind()? else { return None };
-    let nothing = amounts.iter().all(|amount| amount.low == 0 && amount.high == 0 && amount.interior == 0);
+    let nothing =
+        amounts.iter().all(|amount| amount.low == 0 && amount.high == 0 && amount.interior == 0);
     nothing.then(|| cx.same_type(0).map(Step::Value))?
 }

@@ -115,10 +115,16 @@ impl Sweep {
         if let Some(op) = self.func.ops.get(id)
             && op.operands.iter().any(|operand| self.replacement(operand).is_some())
         {
-            let operands = op.operands.iter().map(|operand| self.replacement(operand).unwrap_or(*operand)).collect();
+            let operands = op
+                .operands
+                .iter()
+                .map(|operand| self.replacement(operand).unwrap_or(*operand))
+                .collect();
             self.func.ops[id].operands = operands;
         }
-        let Some(result) = self.func.ops.get(id).filter(|op| op.as_tensor().is_some()).and_then(Op::result) else {
+        let Some(result) =
+            self.func.ops.get(id).filter(|op| op.as_tensor().is_some()).and_then(Op::result)
+        else {
             self.body.push(id);
             return;
         };
@@ -188,7 +194,10 @@ impl Sweep {
     fn fold(&self, id: OpId) -> Option<TensorData> {
         let op = &self.func.ops[id];
         let kind = op.as_tensor()?;
-        if matches!(kind, TensorOp::Constant(_) | TensorOp::Iota { .. } | TensorOp::Broadcast { .. }) {
+        if matches!(
+            kind,
+            TensorOp::Constant(_) | TensorOp::Iota { .. } | TensorOp::Broadcast { .. }
+        ) {
             return None;
         }
         let ty = self.func.tensor_ty(op.result()?)?;
@@ -206,7 +215,9 @@ impl Sweep {
         if read > FOLD_OPERAND_LIMIT {
             return None;
         }
-        eval::fold_op(&self.func, id, |value| constant(&self.func, value), &EvalOptions::default()).ok().flatten()
+        eval::fold_op(&self.func, id, |value| constant(&self.func, value), &EvalOptions::default())
+            .ok()
+            .flatten()
     }
 
     /// The value of an equal operation further up.

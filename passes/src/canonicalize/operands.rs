@@ -51,8 +51,11 @@ fn scalar_operand(cx: &mut Context<'_>) -> Option<Step> {
         let dtype = cx.value_ty(value)?.dtype;
         // A literal takes the type of the first value among the operands that
         // must agree; a shift's count gives none.
-        let gives_type = |other: usize| other != index && !(op.class() == Class::Shift && index == 0);
-        let giver = (dtype_givers..cx.op().operands.len()).filter(|&other| gives_type(other)).find_map(|other| cx.value(other));
+        let gives_type =
+            |other: usize| other != index && !(op.class() == Class::Shift && index == 0);
+        let giver = (dtype_givers..cx.op().operands.len())
+            .filter(|&other| gives_type(other))
+            .find_map(|other| cx.value(other));
         let Some(giver) = giver else { continue };
         if cx.value_ty(giver)?.dtype != dtype || !others_give_shape(cx, index) {
             continue;

@@ -97,14 +97,32 @@ impl Neutral {
         };
         Some(match self {
             Self::Zero => 0,
-            Self::NegativeZero => if float { sign } else { 0 },
+            Self::NegativeZero => {
+                if float {
+                    sign
+                } else {
+                    0
+                }
+            }
             Self::One => one,
             Self::AllOnes if float => return None,
             Self::AllOnes => mask,
             Self::Lowest if float => sign | infinity,
             Self::Highest if float => infinity,
-            Self::Lowest => if dtype.is_signed() { sign } else { 0 },
-            Self::Highest => if dtype.is_signed() { mask & !sign } else { mask },
+            Self::Lowest => {
+                if dtype.is_signed() {
+                    sign
+                } else {
+                    0
+                }
+            }
+            Self::Highest => {
+                if dtype.is_signed() {
+                    mask & !sign
+                } else {
+                    mask
+                }
+            }
         })
     }
 }
@@ -229,8 +247,9 @@ fn cast_of_widening(cx: &mut Context<'_>) -> Option<Step> {
     let (TensorOp::Cast, operands) = cx.def(middle)? else { return None };
     let source = operands.first()?.value()?;
     let (middle, source_dtype) = (cx.value_ty(middle)?.dtype, cx.value_ty(source)?.dtype);
-    // An integer must stay one until the end, or `i1` would see fp32's NaN rules.
-    holds_every(middle, source_dtype).then(|| unary(TensorOp::Cast, source))?
+    // A cast of an 8-bit float to itself moves bits, one through fp32 may saturate.
+    let round_trip = is_fp8(source_dtype) && cx.ty()?.dtype == source_dtype;
+    (holds_every(middle, source_dtype) && !round_trip).then(|| unary(TensorOp::Cast, source))?
 }
 
 fn reduce_nothing(cx: &mut Context<'_>) -> Option<Step> {

@@ -59,8 +59,12 @@ impl Prices {
         let bytes = |ty: &TensorType| ty.bytes().unwrap_or(u64::MAX >> 8);
         let price = match op {
             TensorOp::Elementwise(op) => self.elementwise(*op, operands, result),
-            TensorOp::Cast | TensorOp::ToInt => self.word(CostClass::Elementwise, Engine::Dve, columns(first)),
-            TensorOp::Wrap => self.word(CostClass::Elementwise, Engine::Dve, columns(first)).saturating_mul(2),
+            TensorOp::Cast | TensorOp::ToInt => {
+                self.word(CostClass::Elementwise, Engine::Dve, columns(first))
+            }
+            TensorOp::Wrap => {
+                self.word(CostClass::Elementwise, Engine::Dve, columns(first)).saturating_mul(2)
+            }
             TensorOp::Reduce { op, dims, .. } => self.reduce(*op, dims, first),
             TensorOp::PartitionReduce { .. } => {
                 let (rows, inner) = split(&first.shape, 1);
@@ -72,7 +76,9 @@ impl Prices {
                 self.word(CostClass::TransposeReduce, Engine::Dve, inner)
             }
             TensorOp::Transpose { perm } => self.transpose(perm, first),
-            TensorOp::ScanCache { .. } => self.word(CostClass::CacheScan, Engine::Dve, columns(first)),
+            TensorOp::ScanCache { .. } => {
+                self.word(CostClass::CacheScan, Engine::Dve, columns(first))
+            }
             TensorOp::Concat { .. } => self.dma(bytes(result), row_bytes(result, 1)),
             // The filling; the rest arrives where it would anyway.
             TensorOp::Pad { .. } => {
@@ -120,7 +126,11 @@ impl Prices {
             let (outer, _) = kept.split_at(on_partitions.min(kept.len()));
             let rows = outer.iter().map(size).fold(1u64, u64::saturating_mul).max(1);
             let along = elements / rows;
-            let word = self.word(CostClass::Reduce, engine, rows.div_ceil(MAX_PARTITIONS).saturating_mul(along));
+            let word = self.word(
+                CostClass::Reduce,
+                engine,
+                rows.div_ceil(MAX_PARTITIONS).saturating_mul(along),
+            );
             word.saturating_add(self.gather(ty, dims, outer, rows))
         };
         (0..=kept.len()).map(layout).min().unwrap_or(0)
@@ -131,10 +141,17 @@ impl Prices {
     fn gather(&self, ty: &TensorType, dims: &[usize], outer: &[usize], rows: u64) -> u64 {
         let Some(&last) = outer.last() else { return 0 };
         let moved = dims.iter().any(|&dim| dim < last && ty.shape.get(dim) != Some(&1));
-        if !moved || rows.is_multiple_of(MAX_PARTITIONS) && outer.len() == 1 && last + 1 < ty.rank() {
+        if !moved || rows.is_multiple_of(MAX_PARTITIONS) && outer.len() == 1 && last + 1 < ty.rank()
+        {
             return 0;
         }
-        self.dma(ty.bytes().unwrap_or(u64::MAX >> 8), row_bytes(ty, ty.rank() - last - 1))
+        let bytes = ty.bytes().unwrap_or(u64::MAX >> 8);
+        let direct = self.dma(bytes, row_bytes(ty, ty.rank() - last - 1));
+        if last + 1 < ty.rank() || outer.len() > 1 {
+            return direct;
+        }
+        let (leading, inner) = split(&ty.shape, last);
+        if ty.dtype.size_bytes() > 4 { direct } else { direct.min(self.turn(leading, inner, ty)) }
     }
 
     /// By DMA alone, or for two dimensions by StreamTranspose and a transfer of its
@@ -149,16 +166,24 @@ impl Prices {
         let trailing = perm.iter().enumerate().rev().take_while(|&(to, &from)| to == from).count();
         let direct = self.dma(bytes, row_bytes(ty, trailing));
         match moving.as_slice() {
-            &[a, b] if a > b && ty.dtype.size_bytes() <= 4 => {
+            &[a, b] if a > b && trailing == 0 && ty.dtype.size_bytes() <= 4 => {
                 let size = |dim: usize| ty.shape.get(dim).copied().unwrap_or(1);
                 let (rows, inner) = (size(b), size(a));
-                let elements = rows.div_ceil(MAX_PARTITIONS).saturating_mul(inner.next_multiple_of(BLOCK));
-                let run = rows.min(BLOCK).saturating_mul(ty.dtype.size_bytes());
-                let turned = self.word(CostClass::Stream, Engine::Dve, elements);
-                direct.min(turned.saturating_add(self.dma(bytes, run)))
+                direct.min(self.turn(rows, inner, ty))
             }
             _ => direct,
         }
+    }
+
+    /// StreamTranspose of `[rows, inner]` and the transfer of its rows of 32.
+    fn turn(&self, rows: u64, inner: u64, ty: &TensorType) -> u64 {
+        let size = ty.dtype.size_bytes();
+        let bytes = ty.bytes().unwrap_or(u64::MAX >> 8);
+        let elements = rows
+            .div_ceil(MAX_PARTITIONS)
+            .saturating_mul(inner.div_ceil(BLOCK).saturating_mul(BLOCK));
+        let word = self.word(CostClass::Stream, Engine::Dve, elements);
+        word.saturating_add(self.dma(bytes, rows.min(BLOCK).saturating_mul(size)))
     }
 }
 

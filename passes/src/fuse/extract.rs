@@ -179,7 +179,10 @@ pub fn greedy(classes: &[Class]) -> Greedy {
             }
             let Some(((cost, _), number, mut set)) = best else { continue };
             set.insert(class);
-            if state.choice[class] != Some(number) || totals[class] != cost || state.below[class] != set {
+            if state.choice[class] != Some(number)
+                || totals[class] != cost
+                || state.below[class] != set
+            {
                 state.choice[class] = Some(number);
                 state.own[class] = nodes.nodes[number].cost;
                 state.below[class] = set;
@@ -198,7 +201,8 @@ pub fn greedy(classes: &[Class]) -> Greedy {
 /// reads only what stands before it.
 fn input_form(classes: &[Class], greedy: &Choice) -> Choice {
     let first = |class: &Class| {
-        let placed = class.nodes.iter().enumerate().filter_map(|(number, node)| Some((node.input?, number)));
+        let placed =
+            class.nodes.iter().enumerate().filter_map(|(number, node)| Some((node.input?, number)));
         placed.min().map(|(_, number)| number)
     };
     classes.iter().zip(greedy).map(|(class, fallback)| first(class).or(*fallback)).collect()
@@ -269,4 +273,114 @@ pub fn extract(classes: &[Class], roots: &[usize]) -> Result<Extraction, Unfound
     }
     let order = order(classes, &choice, roots).ok_or(Unfounded)?;
     Ok(Extraction { choice, order, cost, input_cost, greedy })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The best of every choice there is.
+    fn exhaustive(classes: &[Class], roots: &[usize]) -> Option<u64> {
+        let mut best = None;
+        let mut choice: Choice = vec![Some(0); classes.len()];
+        loop {
+            best = total(classes, &choice, roots).into_iter().chain(best).min();
+            let mut at = 0;
+            loop {
+                let Some(slot) = choice.get_mut(at) else { return best };
+                let next = slot.map_or(0, |number| number + 1);
+                if next < classes[at].nodes.len() {
+                    *slot = Some(next);
+                    break;
+                }
+                *slot = Some(0);
+                at += 1;
+            }
+        }
+    }
+
+    fn node(cost: u64, children: &[usize], input: Option<u32>) -> Candidate {
+        Candidate { children: children.to_vec(), cost, input }
+    }
+
+    fn class(nodes: &[Candidate]) -> Class {
+        Class { nodes: nodes.to_vec() }
+    }
+
+    #[test]
+    fn a_shared_part_is_paid_once() {
+        // 3 = f(1, 2) where 1 and 2 both rest on 0; the other form of 3 costs 25.
+        let classes = [
+            class(&[node(20, &[], Some(1))]),
+            class(&[node(1, &[0], Some(2))]),
+            class(&[node(1, &[0], Some(3))]),
+            class(&[node(1, &[1, 2], Some(4)), node(25, &[], None)]),
+        ];
+        let found = extract(&classes, &[3]).expect("there is a form");
+        assert_eq!(found.cost, 23);
+    }
+
+    #[test]
+    fn greed_is_mended_where_parts_are_shared() {
+        // Alone, 2 is cheapest without 0; but 3 needs 0 anyway.
+        let classes = [
+            class(&[node(10, &[], Some(1))]),
+            class(&[node(0, &[], Some(0))]),
+            class(&[node(2, &[0], Some(2)), node(7, &[1], None)]),
+            class(&[node(1, &[0], Some(3))]),
+        ];
+        let found = extract(&classes, &[2, 3]).expect("there is a form");
+        assert_eq!(found.cost, 13);
+        assert_eq!(found.choice[2], Some(0));
+    }
+
+    #[test]
+    fn circles_are_never_chosen() {
+        let classes = [
+            class(&[node(1, &[1], None), node(9, &[], Some(1))]),
+            class(&[node(1, &[0], None), node(9, &[0], Some(2))]),
+        ];
+        let found = extract(&classes, &[1]).expect("there is a form");
+        assert_eq!(found.cost, 10);
+        assert!(order(&classes, &found.choice, &[1]).is_some());
+    }
+
+    #[test]
+    fn the_input_form_wins_ties() {
+        let classes = [class(&[node(5, &[], None), node(5, &[], Some(1))])];
+        assert_eq!(extract(&classes, &[0]).expect("there is a form").choice[0], Some(1));
+    }
+
+    /// Random small graphs: never worse than the input, never circular, and close to
+    /// the best there is.
+    #[test]
+    fn random_graphs_come_close_to_the_best() {
+        let mut rng = partita_ir::eval::random::Rng::new(17);
+        let mut below = |limit: u64| rng.next_u64() % limit;
+        let (mut found_sum, mut best_sum) = (0u64, 0u64);
+        for _ in 0..300 {
+            let count = 3 + below(5) as usize;
+            let mut classes: Vec<Class> = Vec::new();
+            for at in 0..count {
+                let mut nodes = Vec::new();
+                for number in 0..1 + below(3) {
+                    // The first node is the program's; others may read anything.
+                    let reach = if number == 0 { at } else { count };
+                    let wanted = if reach == 0 { 0 } else { below(3) };
+                    let children: Vec<usize> =
+                        (0..wanted).map(|_| below(reach as u64) as usize).collect();
+                    nodes.push(node(1 + below(20), &children, (number == 0).then_some(at as u32)));
+                }
+                classes.push(class(&nodes));
+            }
+            let roots = [count - 1, count - 2];
+            let found = extract(&classes, &roots).expect("the program is a form");
+            let best = exhaustive(&classes, &roots).expect("the program is a form");
+            assert!(found.cost <= found.input_cost && found.cost >= best);
+            assert_eq!(total(&classes, &found.choice, &roots), Some(found.cost));
+            found_sum += found.cost;
+            best_sum += best;
+        }
+        assert!(found_sum * 100 <= best_sum * 103, "{found_sum} over {best_sum}");
+    }
 }

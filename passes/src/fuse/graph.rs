@@ -1,17 +1,16 @@
 //! The e-graph of a window: its analysis, and the bridge from rules to egg.
 
 use egg::{
-    Analysis, Applier, DidMerge, EGraph, Id, Language as _, PatternAst, Rewrite, SearchMatches, Searcher, Subst,
-    Symbol, Var,
+    Analysis, Applier, DidMerge, EGraph, Id, Language as _, PatternAst, Rewrite, SearchMatches,
+    Searcher, Subst, Symbol, Var,
 };
-use partita_ir::{Func, FuncBuilder, TensorType, ValueId};
+use partita_ir::{Func, TensorType, ValueId};
 use partita_isa::Target;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::language::{Head, Node, Table};
 use super::rules::{Refusal, Rule, Site};
-use crate::select;
 
 /// The e-graph of a window.
 pub type Graph = EGraph<Node, Facts>;
@@ -117,22 +116,38 @@ struct Bridge {
 pub fn rewrites(rules: impl Iterator<Item = (usize, &'static Rule)>) -> Vec<Rewrite<Node, Facts>> {
     rules
         // Neither side has variables, so nothing can be unbound.
-        .filter_map(|(number, rule)| Rewrite::new(rule.name, Bridge { number, rule }, Bridge { number, rule }).ok())
+        .filter_map(|(number, rule)| {
+            Rewrite::new(rule.name, Bridge { number, rule }, Bridge { number, rule }).ok()
+        })
         .collect()
 }
 
 impl Searcher<Node, Facts> for Bridge {
-    fn search_eclass_with_limit(&self, graph: &Graph, class: Id, _: usize) -> Option<SearchMatches<'_, Node>> {
+    fn search_eclass_with_limit(
+        &self,
+        graph: &Graph,
+        class: Id,
+        _: usize,
+    ) -> Option<SearchMatches<'_, Node>> {
         let head = Head::Op(self.rule.root());
         let fits = graph[class].nodes.iter().any(|node| node.head == head);
-        fits.then(|| SearchMatches { eclass: class, substs: vec![Subst::with_capacity(0)], ast: None })
+        fits.then(|| SearchMatches {
+            eclass: class,
+            substs: vec![Subst::with_capacity(0)],
+            ast: None,
+        })
     }
 
     fn search_with_limit(&self, graph: &Graph, limit: usize) -> Vec<SearchMatches<'_, Node>> {
-        let Some(classes) = graph.classes_for_op(&Head::Op(self.rule.root())) else { return Vec::new() };
+        let Some(classes) = graph.classes_for_op(&Head::Op(self.rule.root())) else {
+            return Vec::new();
+        };
         let mut classes: Vec<Id> = classes.collect();
         classes.sort_unstable();
-        classes.into_iter().filter_map(|class| self.search_eclass_with_limit(graph, class, limit)).collect()
+        classes
+            .into_iter()
+            .filter_map(|class| self.search_eclass_with_limit(graph, class, limit))
+            .collect()
     }
 
     fn vars(&self) -> Vec<Var> {
@@ -153,7 +168,9 @@ impl Applier<Node, Facts> for Bridge {
         find_chains(graph, class, self.rule.chain, &mut SmallVec::new(), &mut chains);
         let mut changed = Vec::new();
         for chain in chains {
-            if graph.analysis.fuel == Some(0) || !graph.analysis.done.insert((self.number, chain.clone())) {
+            if graph.analysis.fuel == Some(0)
+                || !graph.analysis.done.insert((self.number, chain.clone()))
+            {
                 continue;
             }
             match self.build(graph, &chain) {
@@ -163,7 +180,9 @@ impl Applier<Node, Facts> for Bridge {
                     }
                 }
                 Err(Refusal::NoMatch) => {}
-                Err(refusal) => graph.analysis.refused.push(Refused { rule: self.number, class, refusal }),
+                Err(refusal) => {
+                    graph.analysis.refused.push(Refused { rule: self.number, class, refusal })
+                }
             }
         }
         changed
@@ -206,34 +225,13 @@ impl Bridge {
     /// What the rule makes of a chain, as a function of the chain's inputs.
     fn build(&self, graph: &Graph, chain: &[Node]) -> Result<Func, Refusal> {
         let facts = &graph.analysis;
-        let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Err(Refusal::NoMatch) };
-        // Other operands than the first belong to the last operation of the chain only.
-        if chain.iter().rev().skip(1).any(|node| node.children.len() != 1) {
-            return Err(Refusal::NoMatch);
-        }
-        let entries = chain.iter().map(|node| facts.table.entry(node)).collect::<Option<SmallVec<[_; 2]>>>();
-        let entries = entries.ok_or(Refusal::NoMatch)?;
-        let mut builder = FuncBuilder::new("route");
-        let mut inputs = SmallVec::<[ValueId; 3]>::new();
-        for &child in &last.children {
-            let fact = graph[child].data.as_ref().ok_or(Refusal::NoMatch)?;
-            inputs.push(builder.arg("x", fact.ty.clone()));
-        }
-        let site = Site { entries: &entries, inputs: &inputs, target: &facts.target };
-        let result = (self.rule.build)(&mut builder, &site)?;
-        let want = &facts.table.entry(first).ok_or(Refusal::NoMatch)?.ty;
-        if builder.ty(result) != Some(want) {
-            let what = builder.ty(result).map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            return Err(Refusal::Fault(format!("it gives {what}, not {want}")));
-        }
-        let func = builder.finish(&[result]);
-        if self.rule.only_exact_words {
-            for (_, op) in func.body_ops() {
-                select::core_reason(&func, op, &facts.target)
-                    .map_err(|not| Refusal::Forbidden { rule: not.rule, reason: not.reason })?;
-            }
-        }
-        Ok(func)
+        let last = chain.last().ok_or(Refusal::NoMatch)?;
+        let entries =
+            chain.iter().map(|node| facts.table.entry(node)).collect::<Option<SmallVec<[_; 2]>>>();
+        let ty = |&child: &Id| graph[child].data.as_ref().map(|fact| fact.ty.clone());
+        let inputs = last.children.iter().map(ty).collect::<Option<SmallVec<[TensorType; 2]>>>();
+        let (Some(entries), Some(inputs)) = (entries, inputs) else { return Err(Refusal::NoMatch) };
+        self.rule.route(&entries, &inputs, &facts.target)
     }
 
     /// Puts what was made into the graph, in the class of what it equals.

@@ -81,6 +81,16 @@ impl Entry {
         }
     }
 
+    /// How many values it reads.
+    pub fn children(&self) -> usize {
+        match &self.kind {
+            EntryKind::Leaf(_) => 0,
+            EntryKind::Op { slots, .. } => {
+                slots.iter().filter(|slot| **slot == Slot::Child).count()
+            }
+        }
+    }
+
     fn head(&self) -> Head {
         self.op().map_or(Head::Leaf, |op| Head::Op(op.kind_name()))
     }
@@ -172,4 +182,3 @@ impl Table {
         Node { head, entry: number, children }
     }
 }
-

@@ -39,7 +39,12 @@ pub struct FuseOptions {
 
 impl Default for FuseOptions {
     fn default() -> Self {
-        Self { node_limit: 10_000, iter_limit: 8, rewrite_limit: None, allow_excess_precision: false }
+        Self {
+            node_limit: 10_000,
+            iter_limit: 8,
+            rewrite_limit: None,
+            allow_excess_precision: false,
+        }
     }
 }
 
@@ -86,12 +91,13 @@ pub fn fuse(func: &Func, target: &Target, options: &FuseOptions) -> Result<FuseR
     let permitted = |rule: &&rules::Rule| {
         options.allow_excess_precision || rule.class != RewriteClass::ChangesRounding
     };
-    let rewrites =
-        graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)));
+    let rewrites = graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)));
     let mut work = window::Work::new(func, target, options);
     while work.fuse_window(&rewrites)? {}
     let (mut func, remarks, mut stats) = work.finish();
     remove_dead(&mut func);
-    stats.fused = remarks.iter().filter(|remark| remark.kind == crate::remark::RemarkKind::Passed).count() as u64;
+    stats.fused =
+        remarks.iter().filter(|remark| remark.kind == crate::remark::RemarkKind::Passed).count()
+            as u64;
     Ok(FuseResult { func: func.compact(), remarks, stats })
 }

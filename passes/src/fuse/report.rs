@@ -29,7 +29,9 @@ impl<'a> Form<'a> {
     fn new(window: &'a Window, rule: Option<&'static Rule>, inputs: &[Id], made: &[Node]) -> Self {
         let canonical = |node: &Node| node.clone().map_children(|child| window.graph.find(child));
         let mut below = Set::default();
-        for set in inputs.iter().filter_map(|&id| window.extraction.greedy.below.get(window.position(id)?)) {
+        for set in
+            inputs.iter().filter_map(|&id| window.extraction.greedy.below.get(window.position(id)?))
+        {
             below.unite(set);
         }
         let own = made.iter().fold(0u64, |sum, node| sum.saturating_add(window.price(node)));
@@ -40,7 +42,9 @@ impl<'a> Form<'a> {
     fn cost(&self, shared: &Set) -> u64 {
         let own = &self.window.extraction.greedy.own;
         let apart = self.below.iter().filter(|&class| !shared.contains(class));
-        apart.filter_map(|class| own.get(class)).fold(self.own, |sum, &cost| sum.saturating_add(cost))
+        apart
+            .filter_map(|class| own.get(class))
+            .fold(self.own, |sum, &cost| sum.saturating_add(cost))
     }
 }
 
@@ -48,7 +52,8 @@ impl<'a> Form<'a> {
 pub(super) fn remarks(func: &Func, window: &Window) -> Vec<Remark> {
     let rules: Vec<&'static Rule> = rules::all().collect();
     let mut subjects: BTreeMap<usize, &Placed> = BTreeMap::new();
-    let order: std::collections::BTreeSet<usize> = window.extraction.order.iter().copied().collect();
+    let order: std::collections::BTreeSet<usize> =
+        window.extraction.order.iter().copied().collect();
     for placed in &window.placed {
         if let Some(class) = window.position(placed.class)
             && order.contains(&class)
@@ -58,16 +63,23 @@ pub(super) fn remarks(func: &Func, window: &Window) -> Vec<Remark> {
     }
     let mut forms: BTreeMap<usize, Vec<Form<'_>>> = BTreeMap::new();
     for application in &window.graph.analysis.applied {
-        if let (Some(class), Some(&rule)) = (window.position(application.class), rules.get(application.rule)) {
+        if let (Some(class), Some(&rule)) =
+            (window.position(application.class), rules.get(application.rule))
+        {
             let form = Form::new(window, Some(rule), &application.inputs, &application.made);
             forms.entry(class).or_default().push(form);
         }
     }
     let mut refusals: BTreeMap<usize, Vec<(&'static Rule, &Refusal)>> = BTreeMap::new();
     for refused in &window.graph.analysis.refused {
-        if let (Some(class), Some(&rule)) = (window.position(refused.class), rules.get(refused.rule)) {
+        if let (Some(class), Some(&rule)) =
+            (window.position(refused.class), rules.get(refused.rule))
+        {
             let list = refusals.entry(class).or_default();
-            if !list.iter().any(|(other, refusal)| other.name == rule.name && *refusal == &refused.refusal) {
+            if !list
+                .iter()
+                .any(|(other, refusal)| other.name == rule.name && *refusal == &refused.refusal)
+            {
                 list.push((rule, &refused.refusal));
             }
         }
@@ -99,7 +111,8 @@ fn about(func: &Func, op: OpId, kind: RemarkKind, rule: &Rule) -> Remark {
     remark.class = Some(rule.class);
     let op_ref = &func.ops[op];
     remark.op = op_ref.kind.name().to_owned();
-    remark.value = op_ref.result().map_or_else(String::new, |value| format!("%{}", func.values[value].name));
+    remark.value =
+        op_ref.result().map_or_else(String::new, |value| format!("%{}", func.values[value].name));
     remark.span = func.spans.op(op).map(|spans| spans.whole).filter(|span| !span.is_none());
     remark
 }
@@ -113,7 +126,8 @@ fn about_forms(
     made: Vec<Form<'_>>,
     out: &mut Vec<Remark>,
 ) {
-    let written = Form::new(window, None, &placed.node.children, std::slice::from_ref(&placed.node));
+    let written =
+        Form::new(window, None, &placed.node.children, std::slice::from_ref(&placed.node));
     let mut shared = written.below.clone();
     let mut forms: Vec<Form<'_>> = Vec::new();
     for form in made {

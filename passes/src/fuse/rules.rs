@@ -7,11 +7,13 @@ mod partitions;
 
 use partita_ir::infer::InferError;
 use partita_ir::ops::TensorOpName;
-use partita_ir::{FuncBuilder, TensorOp, TensorType, ValueId};
+use partita_ir::{Func, FuncBuilder, TensorOp, TensorType, ValueId};
 use partita_isa::Target;
+use smallvec::SmallVec;
 
-use super::language::{Entry, EntryKind, Slot};
+use super::language::{Entry, EntryKind, Slot, Table};
 use crate::rewrite::RewriteClass;
+use crate::select;
 
 /// One rule.
 #[derive(Debug)]
@@ -36,6 +38,76 @@ impl Rule {
     /// The kind of the operation that the rule replaces.
     pub fn root(&self) -> TensorOpName {
         self.chain.first().copied().unwrap_or(TensorOpName::Constant)
+    }
+}
+
+impl Rule {
+    /// What the rule makes of the operations of a chain, the last of which reads
+    /// inputs of these types: a function of the inputs.
+    ///
+    /// # Errors
+    /// The rule does not apply, or the target does not do what it makes.
+    pub fn route(
+        &self,
+        entries: &[&Entry],
+        inputs: &[TensorType],
+        target: &Target,
+    ) -> Result<Func, Refusal> {
+        // Other values than the first operand belong to the last operation only.
+        let inner = entries.split_last().map_or(&[][..], |(_, inner)| inner);
+        if inner.iter().any(|entry| entry.children() != 1) {
+            return Err(Refusal::NoMatch);
+        }
+        let mut builder = FuncBuilder::new("route");
+        let args: SmallVec<[ValueId; 3]> =
+            inputs.iter().map(|ty| builder.arg("x", ty.clone())).collect();
+        let site = Site { entries, inputs: &args, target };
+        let result = (self.build)(&mut builder, &site)?;
+        let want = site.ty(0)?;
+        if builder.ty(result) != Some(want) {
+            let what = builder.ty(result).map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            return Err(Refusal::Fault(format!("it gives {what}, not {want}")));
+        }
+        let func = builder.finish(&[result]);
+        if self.only_exact_words {
+            for (_, op) in func.body_ops() {
+                select::core_reason(&func, op, target)
+                    .map_err(|not| Refusal::Forbidden { rule: not.rule, reason: not.reason })?;
+            }
+        }
+        Ok(func)
+    }
+
+    /// The other form of a function that consists of the chain alone, its arguments
+    /// being the operands of the chain's last operation in order: both sides of the
+    /// rule, for proofs.
+    ///
+    /// # Errors
+    /// As [`Rule::route`]; the function is not of this form.
+    pub fn other_side(&self, func: &Func, target: &Target) -> Result<Func, Refusal> {
+        let mut table = Table::default();
+        let mut nodes = Vec::new();
+        let mut value = func.returned().next().ok_or(Refusal::NoMatch)?;
+        let mut inputs = Vec::new();
+        for &kind in self.chain {
+            let op = func.def_op(value).and_then(|op| func.ops.get(op)).ok_or(Refusal::NoMatch)?;
+            let tensor =
+                op.as_tensor().filter(|op| op.kind_name() == kind).ok_or(Refusal::NoMatch)?;
+            let ty = func.tensor_ty(value).cloned().ok_or(Refusal::NoMatch)?;
+            let any_class = |_| Some(egg::Id::from(0));
+            nodes.push(
+                table.op(tensor.clone(), &op.operands, ty, any_class).ok_or(Refusal::NoMatch)?,
+            );
+            inputs = op.value_operands().collect();
+            value = inputs.first().copied().ok_or(Refusal::NoMatch)?;
+        }
+        if inputs != func.args {
+            return Err(Refusal::NoMatch);
+        }
+        let entries: Vec<&Entry> = nodes.iter().filter_map(|node| table.entry(node)).collect();
+        let types: Vec<TensorType> =
+            inputs.iter().filter_map(|&input| func.tensor_ty(input).cloned()).collect();
+        self.route(&entries, &types, target)
     }
 }
 

@@ -13,6 +13,7 @@ use super::extract::{self, Candidate, Class, Extraction};
 use super::graph::{Facts, Graph};
 use super::language::{EntryKind, Head, Node, Slot};
 use super::report;
+use super::rules;
 use super::{FuseError, FuseOptions, FuseStats};
 use crate::canonicalize::constant;
 use crate::remark::Remark;
@@ -143,24 +144,45 @@ impl Work {
         Ok(true)
     }
 
-    /// Takes out of a window the last operations that nothing in it needs.
+    /// Takes out of a window the last operations that nothing in it needs, so that
+    /// the cut falls where no rule's chain crosses it, if there is such a place.
     fn hold_back(&mut self, ops: &mut Vec<OpId>) -> Vec<OpId> {
         let mut needed: FxHashSet<ValueId> = FxHashSet::default();
-        let mut held: Vec<OpId> = Vec::new();
+        let mut held: FxHashSet<OpId> = FxHashSet::default();
         for &id in ops.iter().rev() {
             let op = &self.func.ops[id];
             let free = op.result().is_some_and(|result| !needed.contains(&result));
             if free && held.len() < MAX_WAITING && !self.has_waited.contains(&id) {
-                held.push(id);
+                held.insert(id);
             } else {
                 needed.extend(op.value_operands());
             }
         }
-        let out: FxHashSet<OpId> = held.iter().copied().collect();
-        ops.retain(|id| !out.contains(id));
-        self.has_waited.extend(held.iter().copied());
-        held.reverse();
-        held
+        // An operation that a chain ties to one that stays, stays too.
+        let stays: FxHashSet<OpId> = ops.iter().copied().filter(|id| !held.contains(id)).collect();
+        let mut released: FxHashSet<OpId> = FxHashSet::default();
+        for &id in ops.iter().filter(|id| !stays.contains(id)) {
+            let op = &self.func.ops[id];
+            let defs = || op.value_operands().filter_map(|value| self.func.def_op(value));
+            let tied = defs().next().is_some_and(|def| {
+                (stays.contains(&def) || released.contains(&def)) && self.may_be_chained(id, def)
+            });
+            if tied && defs().all(|def| !held.contains(&def)) {
+                held.remove(&id);
+                released.insert(id);
+            }
+        }
+        let waiting = ops.iter().copied().filter(|id| held.contains(id)).collect();
+        ops.retain(|id| !held.contains(id));
+        self.has_waited.extend(held);
+        waiting
+    }
+
+    /// True when a rule looks at such an operation after such another.
+    fn may_be_chained(&self, id: OpId, def: OpId) -> bool {
+        let kind = |id: OpId| self.func.ops[id].as_tensor().map(|op| op.kind_name());
+        let (Some(outer), Some(inner)) = (kind(id), kind(def)) else { return false };
+        rules::all().any(|rule| rule.chain.windows(2).any(|pair| *pair == [outer, inner]))
     }
 
     /// Makes an operation read what now stands for its operands.
@@ -175,7 +197,11 @@ impl Work {
         }
     }
 
-    fn fuse_ops(&mut self, ops: &[OpId], rewrites: &[Rewrite<Node, Facts>]) -> Result<(), FuseError> {
+    fn fuse_ops(
+        &mut self,
+        ops: &[OpId],
+        rewrites: &[Rewrite<Node, Facts>],
+    ) -> Result<(), FuseError> {
         if ops.is_empty() {
             return Ok(());
         }
@@ -205,7 +231,8 @@ impl Work {
         self.stats.windows += 1;
         self.stats.rewrites += window.graph.analysis.rewrites;
         self.stats.nodes = self.stats.nodes.max(window.graph.total_size() as u64);
-        self.stats.cost_before = self.stats.cost_before.saturating_add(window.extraction.input_cost);
+        self.stats.cost_before =
+            self.stats.cost_before.saturating_add(window.extraction.input_cost);
         self.stats.cost_after = self.stats.cost_after.saturating_add(window.extraction.cost);
         self.fuel = window.graph.analysis.fuel;
         self.rebuild(&window).ok_or_else(|| FuseError::NoForm(self.func.name.clone()))
@@ -219,7 +246,9 @@ impl Work {
         let mut class_of: FxHashMap<ValueId, Id> = FxHashMap::default();
         for &op_id in ops {
             let op = &self.func.ops[op_id];
-            let (Some(kind), Some(result)) = (op.as_tensor(), op.result()) else { return Err(no_form()) };
+            let (Some(kind), Some(result)) = (op.as_tensor(), op.result()) else {
+                return Err(no_form());
+            };
             for value in op.value_operands() {
                 if !class_of.contains_key(&value) {
                     let ty = tensor_ty(value)?;
@@ -260,21 +289,27 @@ impl Work {
                 }
             }
         }
-        let outside = |placed: &&Placed| self.uses.get(placed.result.index()).is_some_and(|&uses| uses > 0);
+        let outside =
+            |placed: &&Placed| self.uses.get(placed.result.index()).is_some_and(|&uses| uses > 0);
         placed.iter().filter(outside).map(|placed| graph.find(placed.class)).collect()
     }
 
     fn choose(&self, graph: Graph, placed: Vec<Placed>, roots: &[Id]) -> Result<Window, FuseError> {
         let mut ids: Vec<Id> = graph.classes().map(|class| class.id).collect();
         ids.sort_unstable();
-        let positions: FxHashMap<Id, usize> = ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let positions: FxHashMap<Id, usize> =
+            ids.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let canonical = |node: &Node| node.clone().map_children(|child| graph.find(child));
         let mut inputs: FxHashMap<Node, u32> = FxHashMap::default();
         for (place, placed) in (1..).zip(&placed) {
             inputs.entry(canonical(&placed.node)).or_insert(place);
         }
         let candidate = |node: &Node| Candidate {
-            children: node.children.iter().filter_map(|child| positions.get(child).copied()).collect(),
+            children: node
+                .children
+                .iter()
+                .filter_map(|child| positions.get(child).copied())
+                .collect(),
             cost: price(&self.prices, &graph, node),
             input: if node.head == Head::Leaf { Some(0) } else { inputs.get(node).copied() },
         };
@@ -291,9 +326,10 @@ impl Work {
             classes.push(Class { nodes: members.iter().map(candidate).collect() });
             nodes.push(members);
         }
-        let roots: Vec<usize> = roots.iter().filter_map(|root| positions.get(root).copied()).collect();
-        let extraction =
-            extract::extract(&classes, &roots).map_err(|_| FuseError::NoForm(self.func.name.clone()))?;
+        let roots: Vec<usize> =
+            roots.iter().filter_map(|root| positions.get(root).copied()).collect();
+        let extraction = extract::extract(&classes, &roots)
+            .map_err(|_| FuseError::NoForm(self.func.name.clone()))?;
         Ok(Window { prices: self.prices, graph, placed, positions, classes, nodes, extraction })
     }
 
@@ -331,9 +367,13 @@ impl Work {
                     let mut children = node.children.iter();
                     let operand = |slot: &Slot| match slot {
                         Slot::Literal(literal) => Some(Operand::Literal(*literal)),
-                        Slot::Child => values.get(window.position(*children.next()?)?).copied()?.map(Operand::Value),
+                        Slot::Child => values
+                            .get(window.position(*children.next()?)?)
+                            .copied()?
+                            .map(Operand::Value),
                     };
-                    let operands = slots.iter().map(operand).collect::<Option<SmallVec<[Operand; 3]>>>()?;
+                    let operands =
+                        slots.iter().map(operand).collect::<Option<SmallVec<[Operand; 3]>>>()?;
                     match owner {
                         Some(owner) => {
                             let slot = &mut self.func.ops[owner.op];
@@ -344,7 +384,11 @@ impl Work {
                         }
                         None => {
                             let hint = op.kind_name().name().to_owned();
-                            let made = self.func.make_op(op.clone(), operands, [(hint, entry.ty.clone().into())]);
+                            let made = self.func.make_op(
+                                op.clone(),
+                                operands,
+                                [(hint, entry.ty.clone().into())],
+                            );
                             self.body.push(made);
                             self.func.ops[made].result()?
                         }

@@ -52,7 +52,9 @@ fn computes_in_fp32(b: &FuncBuilder, site: &Site<'_>, op: &TensorOp) -> bool {
     let floats = site.inputs.iter().all(|&input| b.ty(input).is_some_and(|ty| ty.dtype.is_float()));
     match op {
         TensorOp::Elementwise(op) => {
-            !site.inputs.is_empty() && floats && !matches!(op, ElementwiseOp::Copy | ElementwiseOp::Bypass)
+            !site.inputs.is_empty()
+                && floats
+                && !matches!(op, ElementwiseOp::Copy | ElementwiseOp::Bypass)
         }
         TensorOp::Reduce { op, .. } => floats && !op.is_arg(),
         _ => false,
@@ -60,7 +62,9 @@ fn computes_in_fp32(b: &FuncBuilder, site: &Site<'_>, op: &TensorOp) -> bool {
 }
 
 fn cast_into_producer(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
-    let (TensorOp::Cast, producer) = (site.op(0)?, site.op(1)?) else { return Err(Refusal::NoMatch) };
+    let (TensorOp::Cast, producer) = (site.op(0)?, site.op(1)?) else {
+        return Err(Refusal::NoMatch);
+    };
     if site.ty(1)?.dtype != ElemType::F32 || !computes_in_fp32(b, site, producer) {
         return Err(Refusal::NoMatch);
     }
@@ -68,14 +72,21 @@ fn cast_into_producer(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, R
 }
 
 fn negation_into_reduce(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
-    let TensorOp::Elementwise(ElementwiseOp::Mult) = site.op(0)? else { return Err(Refusal::NoMatch) };
-    let TensorOp::Reduce { op, dims, keep, negate } = site.op(1)? else { return Err(Refusal::NoMatch) };
+    let TensorOp::Elementwise(ElementwiseOp::Mult) = site.op(0)? else {
+        return Err(Refusal::NoMatch);
+    };
+    let TensorOp::Reduce { op, dims, keep, negate } = site.op(1)? else {
+        return Err(Refusal::NoMatch);
+    };
     let minus_one = site.slots(0)?.iter().any(|slot| match slot {
-        Slot::Literal(literal) => literal.to_bits(ElemType::F32) == Ok(u64::from((-1f32).to_bits())),
+        Slot::Literal(literal) => {
+            literal.to_bits(ElemType::F32) == Ok(u64::from((-1f32).to_bits()))
+        }
         Slot::Child => false,
     });
     let floats = b.ty(site.input()?).is_some_and(|ty| ty.dtype.is_float());
-    if !minus_one || !floats || op.is_arg() || op.is_bitwise() || site.ty(1)?.dtype != ElemType::F32 {
+    if !minus_one || !floats || op.is_arg() || op.is_bitwise() || site.ty(1)?.dtype != ElemType::F32
+    {
         return Err(Refusal::NoMatch);
     }
     let op = TensorOp::Reduce { op: *op, dims: dims.clone(), keep: *keep, negate: !negate };

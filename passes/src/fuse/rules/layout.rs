@@ -48,7 +48,8 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn transpose_of_transpose(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
-    let (TensorOp::Transpose { perm: outer }, TensorOp::Transpose { perm: inner }) = (site.op(0)?, site.op(1)?)
+    let (TensorOp::Transpose { perm: outer }, TensorOp::Transpose { perm: inner }) =
+        (site.op(0)?, site.op(1)?)
     else {
         return Err(Refusal::NoMatch);
     };
@@ -76,8 +77,13 @@ pub(super) fn hangs_on_order(op: ReduceOp, ty: &TensorType, result: &TensorType)
     matches!(op, ReduceOp::Add | ReduceOp::Mult) && rounds
 }
 
-fn reduce_of_transpose(b: &mut FuncBuilder, site: &Site<'_>, ordered: bool) -> Result<ValueId, Refusal> {
-    let (TensorOp::Reduce { op, dims, keep, negate }, TensorOp::Transpose { perm }) = (site.op(0)?, site.op(1)?)
+fn reduce_of_transpose(
+    b: &mut FuncBuilder,
+    site: &Site<'_>,
+    ordered: bool,
+) -> Result<ValueId, Refusal> {
+    let (TensorOp::Reduce { op, dims, keep, negate }, TensorOp::Transpose { perm }) =
+        (site.op(0)?, site.op(1)?)
     else {
         return Err(Refusal::NoMatch);
     };

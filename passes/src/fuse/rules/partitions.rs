@@ -130,7 +130,9 @@ struct Leading<'a> {
 
 impl<'a> Leading<'a> {
     fn of(b: &mut FuncBuilder, site: &Site<'a>, kind: Kind) -> Result<Self, Refusal> {
-        let TensorOp::Reduce { op, dims, negate, .. } = site.op(0)? else { return Err(Refusal::NoMatch) };
+        let TensorOp::Reduce { op, dims, negate, .. } = site.op(0)? else {
+            return Err(Refusal::NoMatch);
+        };
         let (x, result) = (site.input()?, site.ty(0)?);
         let ty = b.ty(x).cloned().ok_or(Refusal::NoMatch)?;
         let leads = (0..dims.len()).all(|dim| dims.contains(&dim));
@@ -142,7 +144,10 @@ impl<'a> Leading<'a> {
             return Err(Refusal::NoMatch);
         }
         if result.dtype == ElemType::F32r {
-            return Err(Refusal::forbidden("ISA 5.1", "an f32r value cannot be put in order afterwards"));
+            return Err(Refusal::forbidden(
+                "ISA 5.1",
+                "an f32r value cannot be put in order afterwards",
+            ));
         }
         let flat = if ty.rank() == 2 { x } else { b.reshape(x, [rows, columns])? };
         Ok(Self { op: *op, negate: *negate, x: flat, ty, result, rows, columns })
@@ -162,10 +167,13 @@ impl<'a> Leading<'a> {
         }
         let rows = i128::from(self.rows);
         let (low, high) = (low * rows, high * rows);
-        let fits = self.result.dtype.int_range().is_none_or(|(least, most)| least <= low && high <= most);
+        let fits =
+            self.result.dtype.int_range().is_none_or(|(least, most)| least <= low && high <= most);
         if self.negate || low < -EXACT_IN_FP32 || high > EXACT_IN_FP32 || !fits {
             let (rows, ty, result) = (self.rows, self.ty.dtype, self.result.dtype);
-            let reason = format!("a sum of {rows} `{ty}` may pass 2^24 in magnitude or the range of `{result}`");
+            let reason = format!(
+                "a sum of {rows} `{ty}` may pass 2^24 in magnitude or the range of `{result}`"
+            );
             return Err(Refusal::forbidden("N-3", reason));
         }
         Ok(())
@@ -185,7 +193,12 @@ impl<'a> Leading<'a> {
             x = b.pad(x, identity(self.op, self.ty.dtype).map_err(refused)?, [rows, columns])?;
         }
         let x = b.reshape(x, [tiles, MAX_PARTITIONS, self.columns])?;
-        let fold = TensorOp::Reduce { op: self.op, dims: Dims::from_slice(&[0]), keep: false, negate: false };
+        let fold = TensorOp::Reduce {
+            op: self.op,
+            dims: Dims::from_slice(&[0]),
+            keep: false,
+            negate: false,
+        };
         Ok(b.op(fold, &[x.into()], &TensorType::scalar(self.between()))?)
     }
 }
@@ -200,7 +213,8 @@ fn transpose_reduce(b: &mut FuncBuilder, site: &Site<'_>, kind: Kind) -> Result<
     let mut x = leading.fold_tiles(b)?;
     let dtype = b.ty(x).map_or(leading.ty.dtype, |ty| ty.dtype);
     let mut to = leading.result.dtype;
-    if dtype != leading.between() {
+    // Words read any float as fp32, but the type between folds follows the operand.
+    if dtype.is_int() && dtype != leading.between() {
         x = b.cast(x, leading.between())?;
     }
     // The bit form knows no signed type narrower than 32 bits (TR-11).
@@ -216,7 +230,8 @@ fn transpose_reduce(b: &mut FuncBuilder, site: &Site<'_>, kind: Kind) -> Result<
         to = unsigned;
     }
     let folded = transpose_reduce_route(b, x, leading.op, leading.negate, to).map_err(refused)?;
-    let folded = if to == leading.result.dtype { folded } else { b.bitcast(folded, leading.result.dtype)? };
+    let folded =
+        if to == leading.result.dtype { folded } else { b.bitcast(folded, leading.result.dtype)? };
     in_shape(b, folded, leading.result)
 }
 
@@ -228,7 +243,9 @@ fn cross_lane(b: &mut FuncBuilder, site: &Site<'_>, kind: Kind) -> Result<ValueI
         ReduceOp::BitwiseAnd => CrossLaneOp::BitwiseAnd,
         ReduceOp::BitwiseOr => CrossLaneOp::BitwiseOr,
         ReduceOp::BitwiseXor => CrossLaneOp::BitwiseXor,
-        other => return Err(Refusal::forbidden("CR-8", format!("there is no cross-lane `{other}`"))),
+        other => {
+            return Err(Refusal::forbidden("CR-8", format!("there is no cross-lane `{other}`")));
+        }
     };
     if leading.negate {
         return Err(Refusal::forbidden("ISA 9.13", "a cross-lane reduction does not negate"));
