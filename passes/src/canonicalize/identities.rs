@@ -16,6 +16,7 @@ pub type Operands = SmallVec<[Operand; 3]>;
 
 /// What an operation becomes.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one is alive at a time")]
 pub enum Step {
     /// A value that is there already, of the same type.
     Value(ValueId),

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::language::{Head, Node, Table};
-use super::rules::{Refusal, Rule, Site};
+use super::rules::{Refusal, Rule};
 
 /// The e-graph of a window.
 pub type Graph = EGraph<Node, Facts>;

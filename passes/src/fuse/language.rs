@@ -67,6 +67,7 @@ pub struct Entry {
 
 /// What an [`Entry`] stands for.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most entries are operations")]
 pub enum EntryKind {
     Leaf(ValueId),
     Op { op: TensorOp, slots: SmallVec<[Slot; 3]> },

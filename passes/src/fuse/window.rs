@@ -1,5 +1,6 @@
 //! Windows: a stretch of a function into an e-graph and back.
 
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use egg::{Id, Language as _, Rewrite, Runner, SimpleScheduler, StopReason};
@@ -250,9 +251,8 @@ impl Work {
                 return Err(no_form());
             };
             for value in op.value_operands() {
-                if !class_of.contains_key(&value) {
-                    let ty = tensor_ty(value)?;
-                    class_of.insert(value, self.add_leaf(&mut graph, value, ty).1);
+                if let Entry::Vacant(slot) = class_of.entry(value) {
+                    slot.insert(self.add_leaf(&mut graph, value, tensor_ty(value)?).1);
                 }
             }
             let ty = tensor_ty(result)?;
