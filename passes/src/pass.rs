@@ -125,7 +125,8 @@ pub const PASSES: &[PassInfo] = &[
 ];
 
 /// Names of the default pipeline. What legalization emits is simplified again.
-const DEFAULT: &[&str] = &["canonicalize", "fuse", "legalize", "canonicalize", "tile", "place", "sync"];
+const DEFAULT: &[&str] =
+    &["canonicalize", "fuse", "legalize", "canonicalize", "tile", "place", "sync"];
 
 fn run_canonicalize(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
     let (func, stats) = canonicalize(func);
@@ -134,8 +135,9 @@ fn run_canonicalize(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnosti
 }
 
 fn run_fuse(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
-    let fused = fuse(func, &cx.target, &cx.fuse)
-        .map_err(|error| vec![Diagnostic::error(Code::Internal, error.to_string(), func.spans.name)])?;
+    let fused = fuse(func, &cx.target, &cx.fuse).map_err(|error| {
+        vec![Diagnostic::error(Code::Internal, error.to_string(), func.spans.name)]
+    })?;
     let stats = &fused.stats;
     let rows = [
         ("windows", stats.windows),
@@ -351,7 +353,13 @@ pub fn compile(
     target: &Target,
     options: &Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let missing = || vec![Diagnostic::error(Code::UndefinedValue, format!("there is no function @{entry}"), Span::NONE)];
+    let missing = || {
+        vec![Diagnostic::error(
+            Code::UndefinedValue,
+            format!("there is no function @{entry}"),
+            Span::NONE,
+        )]
+    };
     let func = module.func(entry).ok_or_else(missing)?.clone();
     let single = Module { funcs: vec![func], ..module.clone() };
     let mut cx = Context { fuse: options.fuse, ..Context::new(*target) };

@@ -62,7 +62,10 @@ fn rebase(inst: &Instruction, field: &str, base: u64) -> Instruction {
         return *inst;
     };
     let Word(mut bytes) = inst.encode();
-    if let Some(slot) = bytes.get_mut(field.offset..field.offset + 4).and_then(|slot| <&mut [u8; 4]>::try_from(slot).ok()) {
+    if let Some(slot) = bytes
+        .get_mut(field.offset..field.offset + 4)
+        .and_then(|slot| <&mut [u8; 4]>::try_from(slot).ok())
+    {
         *slot = u32::from_le_bytes(*slot).wrapping_add(base as u32).to_le_bytes();
     }
     Instruction::decode(&Word(bytes))
@@ -84,7 +87,10 @@ fn addresses(func: &Func, target: &Target) -> Result<Vec<u64>, Vec<Diagnostic>> 
         out[arg.index()] = address;
     }
     for (at, &id) in func.body.iter().enumerate() {
-        let allocated = matches!(func.ops[id].kind, OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. }));
+        let allocated = matches!(
+            func.ops[id].kind,
+            OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. })
+        );
         let Some(value) = func.ops[id].result().filter(|_| allocated) else { continue };
         let Some(tile) = func.ty(value).as_tile() else { continue };
         if tile.space == Space::Hbm {
@@ -165,13 +171,20 @@ impl Arena {
             return None;
         }
         let from = self.next;
-        let ahead = self.free.range(from..).find(|&(_, &len)| len >= bytes).map(|(&start, _)| start);
+        let ahead =
+            self.free.range(from..).find(|&(_, &len)| len >= bytes).map(|(&start, _)| start);
         // The rest of the range that the search begins within.
-        let within = self.free.range(..from).next_back().filter(|&(&start, &len)| start + len >= from + bytes);
+        let within = self
+            .free
+            .range(..from)
+            .next_back()
+            .filter(|&(&start, &len)| start + len >= from + bytes);
         let at = match (within, ahead) {
             (Some(_), _) => from,
             (None, Some(start)) => start,
-            (None, None) => self.free.iter().find(|&(_, &len)| len >= bytes).map(|(&start, _)| start)?,
+            (None, None) => {
+                self.free.iter().find(|&(_, &len)| len >= bytes).map(|(&start, _)| start)?
+            }
         };
         let (&start, &len) = self.free.range(..=at).next_back()?;
         self.free.remove(&start);

@@ -50,9 +50,12 @@ fn has_events(kind: &OpKind) -> bool {
     match kind {
         OpKind::Machine(MachineOp::Inst(inst)) => {
             let events = &inst.inst.events;
-            events.wait_mode != WaitMode::None.code() || events.update_mode != UpdateMode::None.code()
+            events.wait_mode != WaitMode::None.code()
+                || events.update_mode != UpdateMode::None.code()
         }
-        OpKind::Machine(MachineOp::Dma(dma)) => !dma.desc.waits.is_empty() || dma.desc.update.is_some(),
+        OpKind::Machine(MachineOp::Dma(dma)) => {
+            !dma.desc.waits.is_empty() || dma.desc.update.is_some()
+        }
         _ => false,
     }
 }
@@ -117,7 +120,8 @@ fn dependences(func: &Func, target: &Target) -> Result<Waits, Vec<Diagnostic>> {
         let implied = |&(other, count): &(Queue, u32)| {
             wanted.iter().any(|&by| by.0 != other && clock_of(by)[other] >= count)
         };
-        let redundant: Vec<(Queue, u32)> = wanted.iter().copied().filter(|wait| implied(wait)).collect();
+        let redundant: Vec<(Queue, u32)> =
+            wanted.iter().copied().filter(|wait| implied(wait)).collect();
         for &wait in &wanted {
             let clock = clock_of(wait);
             for (mine, theirs) in known[queue].iter_mut().zip(clock) {
@@ -173,7 +177,9 @@ fn descriptor_accesses(desc: &Descriptor, target: &Target) -> Vec<Access> {
 fn prepare_scratch(func: &mut Func, target: &Target, engines: &[Engine]) {
     // Any bytes will do; the first transfer reads some that are there from the start.
     let first = func.body_ops().find_map(|(_, op)| match &op.kind {
-        OpKind::Machine(MachineOp::Dma(dma)) if dma.desc.src.space == DmaSpace::Hbm => Some(dma.desc.src),
+        OpKind::Machine(MachineOp::Dma(dma)) if dma.desc.src.space == DmaSpace::Hbm => {
+            Some(dma.desc.src)
+        }
         _ => None,
     });
     let Some(source) = first else { return };
@@ -189,7 +195,10 @@ fn prepare_scratch(func: &mut Func, target: &Target, engines: &[Engine]) {
         prologue.push(carrier(func, target, engine));
     }
     let allocs = func.body.iter().take_while(|&&op| {
-        matches!(func.ops[op].kind, OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. }))
+        matches!(
+            func.ops[op].kind,
+            OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. })
+        )
     });
     let at = allocs.count();
     func.body.splice(at..at, prologue);
@@ -207,7 +216,11 @@ fn carrier(func: &mut Func, target: &Target, engine: Engine) -> OpId {
         negated: false,
     };
     let inst = word.word(1, Pattern::contiguous(slot, 1), Pattern::contiguous(slot, 1));
-    let op = MachineOp::Inst(Box::new(InstOp { engine: Some(engine), inst, fields: Default::default() }));
+    let op = MachineOp::Inst(Box::new(InstOp {
+        engine: Some(engine),
+        inst,
+        fields: Default::default(),
+    }));
     func.make_op(op, [], [])
 }
 
@@ -243,7 +256,9 @@ fn write_events(func: &mut Func, target: &Target, waits: &Waits) -> Result<(), V
         match &mut func.ops[item.op].kind {
             OpKind::Machine(MachineOp::Dma(dma)) => {
                 dma.desc.update = update;
-                if needs.len() > MAX_WAITS || needs.iter().any(|wait| dma.desc.waits.push(*wait).is_err()) {
+                if needs.len() > MAX_WAITS
+                    || needs.iter().any(|wait| dma.desc.waits.push(*wait).is_err())
+                {
                     return Err(vec![too_many(func, item.op)]);
                 }
             }

@@ -96,7 +96,13 @@ pub struct Scalar {
 }
 
 impl Scalar {
-    pub fn word(&self, channels: u8, imm: [Imm; 2], src: Pattern<3>, dst: Pattern<3>) -> Instruction {
+    pub fn word(
+        &self,
+        channels: u8,
+        imm: [Imm; 2],
+        src: Pattern<3>,
+        dst: Pattern<3>,
+    ) -> Instruction {
         let (imm0_src, imm0) = imm[0].split();
         let (imm1_src, imm1) = imm[1].split();
         Instruction::new(

@@ -5,7 +5,10 @@ use partita_ir::literal::int_from_bits;
 use partita_ir::ops::ElementwiseOp;
 use partita_isa::{AccumCmd, AluOp, Dtype, Engine, Opcode, ReverseOps, SubDim, Target};
 
-use super::{Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32, sample};
+use super::{
+    Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32,
+    sample,
+};
 use crate::words::{Imm, One, Scalar, Two};
 
 /// Selects the form of an elementwise operation.
@@ -83,9 +86,16 @@ fn bits(
 ) -> Result<Form, NotCore> {
     let dtype = data_dtype(inputs);
     if dtype != out {
-        return Err(NotCore::because("a bit operation has one type for operands and result (TT-8)"));
+        return Err(NotCore::because(
+            "a bit operation has one type for operands and result (TT-8)",
+        ));
     }
-    if out == ElemType::I1 && !matches!(op, ElementwiseOp::BitwiseAnd | ElementwiseOp::BitwiseOr | ElementwiseOp::BitwiseXor) {
+    if out == ElemType::I1
+        && !matches!(
+            op,
+            ElementwiseOp::BitwiseAnd | ElementwiseOp::BitwiseOr | ElementwiseOp::BitwiseXor
+        )
+    {
         return Err(NotCore::because("a truth value is a whole byte to the machine"));
     }
     if dtype.width() > 32 {
@@ -108,7 +118,9 @@ fn bits(
 fn integer(alu: AluOp, inputs: &[Input], out: ElemType, target: &Target) -> Result<Form, NotCore> {
     let dtype = data_dtype(inputs);
     if dtype != out || inputs.iter().any(|input| input.dtype != dtype) {
-        return Err(NotCore::because("POOL keeps integers exact only when all three types are one (N-4)"));
+        return Err(NotCore::because(
+            "POOL keeps integers exact only when all three types are one (N-4)",
+        ));
     }
     if !alu.is_int() && !matches!(alu, AluOp::Add | AluOp::Subtract | AluOp::Mult) {
         return Err(NotCore::because(format!(
@@ -177,6 +189,10 @@ fn exact_in_fp32(
         let least = if low <= 0 && high >= 0 { 0 } else { low.abs().min(high.abs()) };
         (least, low.abs().max(high.abs()))
     };
+    // Zero times a negative number is −0 in fp32; an integer has none.
+    if op == ElementwiseOp::Mult && out.is_float() && (a.0 < 0 || b.0 < 0) {
+        return Err(NotCore::because("a product of integers would be a negative zero in fp32"));
+    }
     let products = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
     let bounds = |values: &[i128]| {
         let least = values.iter().copied().min().unwrap_or(0);
@@ -198,7 +214,9 @@ fn exact_in_fp32(
         _ => return Err(NotCore::because(format!("`{op}` of integers is not one fp32 operation"))),
     };
     if wraps_at_operand && !(least <= exact.0 && exact.1 <= most) {
-        return Err(NotCore::because(format!("`{op}` of `{dtype}` may wrap, where the machine saturates")));
+        return Err(NotCore::because(format!(
+            "`{op}` of `{dtype}` may wrap, where the machine saturates"
+        )));
     }
     if !wraps_at_operand && !holds(exact, out) {
         return Err(NotCore::because(format!(
@@ -214,7 +232,11 @@ fn select(mask: Input, data: Input, out: ElemType, target: &Target) -> Result<Fo
         return Err(NotCore::because("a select moves bits and does not convert (CP-4)"));
     }
     let word = predicated(mask.dtype.machine(), out.machine());
-    legal(&word.word(SAMPLE_CHANNELS, [sample(0, 1), sample(1, 1)], sample(2, 1)), target, Engine::Dve)?;
+    legal(
+        &word.word(SAMPLE_CHANNELS, [sample(0, 1), sample(1, 1)], sample(2, 1)),
+        target,
+        Engine::Dve,
+    )?;
     cast(Input { dtype: out, kind: InputKind::Tensor }, out, target)?;
     Ok(Form::Select { mask: word.dtypes[0], data: word.dtypes[1] })
 }
@@ -241,14 +263,27 @@ pub fn cast(input: Input, out: ElemType, target: &Target) -> Result<Form, NotCor
 }
 
 fn needs_number(out: ElemType) -> Result<(), NotCore> {
-    if out == ElemType::I1 { Err(NotCore::because("a number is not a truth value")) } else { Ok(()) }
+    if out == ElemType::I1 {
+        Err(NotCore::because("a number is not a truth value"))
+    } else {
+        Ok(())
+    }
 }
 
 fn float_operand(input: Input) -> Result<(), NotCore> {
-    if input.dtype.is_float() { Ok(()) } else { Err(NotCore::because("the operation is one of floats")) }
+    if input.dtype.is_float() {
+        Ok(())
+    } else {
+        Err(NotCore::because("the operation is one of floats"))
+    }
 }
 
-fn one_source(opcode: Opcode, input: Input, out: ElemType, target: &Target) -> Result<Form, NotCore> {
+fn one_source(
+    opcode: Opcode,
+    input: Input,
+    out: ElemType,
+    target: &Target,
+) -> Result<Form, NotCore> {
     let word = One {
         opcode,
         op: AluOp::Bypass,
@@ -280,7 +315,11 @@ fn scalar_form(
     imm: Imm,
     target: &Target,
 ) -> Result<Form, NotCore> {
-    legal(&word.word(SAMPLE_CHANNELS, [imm, Imm::NONE], sample(0, 1), sample(1, 1)), target, engine)?;
+    legal(
+        &word.word(SAMPLE_CHANNELS, [imm, Imm::NONE], sample(0, 1), sample(1, 1)),
+        target,
+        engine,
+    )?;
     Ok(Form::Scalar { word, engine, tensor, immediate })
 }
 
@@ -292,7 +331,9 @@ fn two_form(
     engine: Engine,
     target: &Target,
 ) -> Result<Form, NotCore> {
-    let dtype = |index: usize| inputs.get(index).or(inputs.first()).map_or(Dtype::Fp32, |i| i.dtype.machine());
+    let dtype = |index: usize| {
+        inputs.get(index).or(inputs.first()).map_or(Dtype::Fp32, |i| i.dtype.machine())
+    };
     let word = Two { opcode, op, dtypes: [dtype(0), dtype(1)], out: out.machine() };
     legal(&word.word(SAMPLE_CHANNELS, [sample(0, 1), sample(1, 1)], sample(2, 1)), target, engine)?;
     Ok(Form::Two { word, engine })
@@ -310,7 +351,14 @@ fn scalar_or_two(
 ) -> Result<Form, NotCore> {
     let dtype = data_dtype(inputs);
     if op.info().arity == 1 {
-        return scalar_form(scalar_word(scalar, op, dtype, out), Engine::Dve, 0, None, Imm::NONE, target);
+        return scalar_form(
+            scalar_word(scalar, op, dtype, out),
+            Engine::Dve,
+            0,
+            None,
+            Imm::NONE,
+            target,
+        );
     }
     // A pointer's value is fp32 beside arithmetic, and of the data's type beside bits.
     let is_scalar = |input: &Input| match input.kind {

@@ -4,7 +4,10 @@ use partita_ir::ElemType;
 use partita_ir::ops::{CrossLaneOp, ElementwiseOp, Emit, ReduceOp as Fold, Seed};
 use partita_isa::{AccumCmd, AluOp, Engine, Opcode, ReduceOp, ReverseOps, SubDim, Target};
 
-use super::{Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32, sample};
+use super::{
+    Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32,
+    sample,
+};
 use crate::words::{CrossLane, Imm, One, Scalar};
 
 /// How a reduction is computed.
@@ -33,8 +36,12 @@ fn fold(
         Fold::Mult if wide => (AluOp::MultInt, Domain::Integer),
         Fold::Max if wide => (if signed { AluOp::MaxInt } else { AluOp::MaxUint }, Domain::Integer),
         Fold::Min if wide => (if signed { AluOp::MinInt } else { AluOp::MinUint }, Domain::Integer),
-        Fold::Argmax if wide => (if signed { AluOp::AmaxInt } else { AluOp::AmaxUint }, Domain::Integer),
-        Fold::Argmin if wide => (if signed { AluOp::AminInt } else { AluOp::AminUint }, Domain::Integer),
+        Fold::Argmax if wide => {
+            (if signed { AluOp::AmaxInt } else { AluOp::AmaxUint }, Domain::Integer)
+        }
+        Fold::Argmin if wide => {
+            (if signed { AluOp::AminInt } else { AluOp::AminUint }, Domain::Integer)
+        }
         Fold::Add => (AluOp::Add, Domain::Fp32),
         Fold::Mult => (AluOp::Mult, Domain::Fp32),
         Fold::Max => (AluOp::Max, Domain::Fp32),
@@ -46,13 +53,17 @@ fn fold(
         }
     };
     match domain {
-        Domain::Bits if input != out => Err(NotCore::because("a bit reduction keeps its type (TR-11)")),
+        Domain::Bits if input != out => {
+            Err(NotCore::because("a bit reduction keeps its type (TR-11)"))
+        }
         Domain::Bits if input == ElemType::I1 => Ok((alu, domain)),
         Domain::Integer if !alu.is_arg() && input != out => {
             Err(NotCore::because("an integer reduction keeps its type (TR-12)"))
         }
         Domain::Integer if negate => Err(NotCore::because("an integer reduction is not negated")),
-        Domain::Fp32 if wide => Err(NotCore::because("a 32-bit integer would pass through fp32 (N-3)")),
+        Domain::Fp32 if wide => {
+            Err(NotCore::because("a 32-bit integer would pass through fp32 (N-3)"))
+        }
         Domain::Fp32 => exact_in_fp32(alu, input, out, depth, negate).map(|()| (alu, domain)),
         _ => Ok((alu, domain)),
     }
@@ -136,14 +147,7 @@ pub fn transpose_reduce(
 }
 
 fn one(opcode: Opcode, op: AluOp, input: ElemType, out: ElemType, negated: bool) -> One {
-    One {
-        opcode,
-        op,
-        input: input.machine(),
-        out: out.machine(),
-        op_dim: SubDim::X,
-        negated,
-    }
+    One { opcode, op, input: input.machine(), out: out.machine(), op_dim: SubDim::X, negated }
 }
 
 /// Selects a reduction of at most 128 partitions (ISA 9.13).
@@ -181,7 +185,9 @@ pub fn cross_lane(
             _ => true,
         };
         if !fits {
-            return Err(NotCore::because(format!("`{op}` of `{dtype}` into `{out}` is not exact (N-5)")));
+            return Err(NotCore::because(format!(
+                "`{op}` of `{dtype}` into `{out}` is not exact (N-5)"
+            )));
         }
     }
     let opcode =
@@ -210,7 +216,9 @@ pub fn scan(
     out: ElemType,
     target: &Target,
 ) -> Result<Form, NotCore> {
-    let Some(&input) = inputs.first() else { return Err(NotCore::because("the operand is missing")) };
+    let Some(&input) = inputs.first() else {
+        return Err(NotCore::because("the operand is missing"));
+    };
     let dtype = input.dtype;
     let (Some(alu0), Some(alu1)) = (op0.alu(), op1.alu()) else {
         return Err(NotCore::because(format!("the machine does not scan with `{op0}, {op1}`")));
@@ -222,13 +230,23 @@ pub fn scan(
         return cache_scan([alu0, alu1], seed, emit, inputs, out, target);
     }
     if alu0 != AluOp::Bypass || seed != Seed::Zero || dtype != out || emit != Emit::All {
-        return Err(NotCore::because("an integer scan has no first step, no seed and one type (TC-10, TC-11)"));
+        return Err(NotCore::because(
+            "an integer scan has no first step, no seed and one type (TC-10, TC-11)",
+        ));
     }
     let (opcode, alu) = match (op1, alu1) {
-        (ElementwiseOp::Add | ElementwiseOp::AddInt, _) => (Opcode::TensorCumulativeArithOp, AluOp::AddInt),
-        (ElementwiseOp::Mult | ElementwiseOp::MultInt, _) => (Opcode::TensorCumulativeArithOp, AluOp::MultInt),
+        (ElementwiseOp::Add | ElementwiseOp::AddInt, _) => {
+            (Opcode::TensorCumulativeArithOp, AluOp::AddInt)
+        }
+        (ElementwiseOp::Mult | ElementwiseOp::MultInt, _) => {
+            (Opcode::TensorCumulativeArithOp, AluOp::MultInt)
+        }
         (_, alu) if alu.is_bitvec() && !alu.is_shift() => (Opcode::TensorCumulativeBitvecOp, alu),
-        _ => return Err(NotCore::because(format!("an integer scan with `{op1}` would pass through fp32"))),
+        _ => {
+            return Err(NotCore::because(format!(
+                "an integer scan with `{op1}` would pass through fp32"
+            )));
+        }
     };
     if opcode == Opcode::TensorCumulativeArithOp && dtype.width() != 32 {
         return Err(NotCore::because("an integer scan is exact at 32 bits only (N-8)"));
@@ -274,7 +292,10 @@ fn cache_scan(
         input: input.machine(),
         out: out.machine(),
     };
-    legal(&word.word(SAMPLE_CHANNELS, [imm0, imm1], sample(0, 4), sample(1, 4)), target, Engine::Dve)?;
+    legal(
+        &word.word(SAMPLE_CHANNELS, [imm0, imm1], sample(0, 4), sample(1, 4)),
+        target,
+        Engine::Dve,
+    )?;
     Ok(Form::CacheScan(word))
 }
-

@@ -162,9 +162,8 @@ fn input(func: &Func, op: &Op, index: usize, row: bool) -> Result<Input, NotCore
         }
         Operand::Literal(literal) => {
             let dtype = literal_dtype(func, op, index).ok_or_else(missing)?;
-            let bits = literal
-                .to_bits(dtype)
-                .map_err(|error| NotCore::because(error.to_string()))?;
+            let bits =
+                literal.to_bits(dtype).map_err(|error| NotCore::because(error.to_string()))?;
             Ok(Input { dtype, kind: InputKind::Literal(bits) })
         }
     }
@@ -186,10 +185,9 @@ fn legal(word: &Instruction, target: &Target, engine: Engine) -> Result<(), NotC
     let found = partita_isa::check(&word.encode(), target, Some(engine));
     match found.into_iter().find(|violation| violation.is_error()) {
         None => Ok(()),
-        Some(violation) => Err(NotCore {
-            rule: Some(violation.rule.id),
-            reason: violation.to_string(),
-        }),
+        Some(violation) => {
+            Err(NotCore { rule: Some(violation.rule.id), reason: violation.to_string() })
+        }
     }
 }
 

@@ -101,7 +101,9 @@ fn split(ranges: &mut Ranges, at: u64) {
 fn join(ranges: &mut Ranges, start: u64, end: u64) {
     let keys: Vec<u64> = ranges.range(start..end).map(|(&key, _)| key).collect();
     for pair in keys.windows(2).rev() {
-        let (Some(first), Some(second)) = (ranges.get(&pair[0]), ranges.get(&pair[1])) else { continue };
+        let (Some(first), Some(second)) = (ranges.get(&pair[0]), ranges.get(&pair[1])) else {
+            continue;
+        };
         if first.0 == pair[1] && first.1 == second.1 {
             let end = second.0;
             ranges.remove(&pair[1]);

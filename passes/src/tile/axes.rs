@@ -72,7 +72,8 @@ impl Axes {
 
     /// No axis twice.
     pub fn distinct(&self, dims: &[Option<Axis>]) -> bool {
-        let roots: SmallVec<[Axis; 8]> = dims.iter().flatten().map(|&axis| self.root(axis)).collect();
+        let roots: SmallVec<[Axis; 8]> =
+            dims.iter().flatten().map(|&axis| self.root(axis)).collect();
         (1..roots.len()).all(|i| !roots[..i].contains(&roots[i]))
     }
 }

@@ -43,7 +43,11 @@ impl Lowering<'_> {
         let axes = roots(block, &block.group.values[&result]);
         let single_partition = matches!(form, Form::CrossLane(_));
         let out = if single_partition {
-            let one = Block { rows: (block.rows.0, block.rows.0 + 1), windows: block.windows.clone(), ..*block };
+            let one = Block {
+                rows: (block.rows.0, block.rows.0 + 1),
+                windows: block.windows.clone(),
+                ..*block
+            };
             self.new_tile(&one, &axes, dtype, &name)
         } else {
             self.new_tile(block, &axes, dtype, &name)
@@ -78,7 +82,15 @@ impl Lowering<'_> {
                     negated: false,
                 };
                 self.moves(block, channels, copy, &axes, &off, &out)?;
-                self.two(block, channels, predicated(mask, data), Engine::Dve, &axes, &[mask_tile, on], &out)?;
+                self.two(
+                    block,
+                    channels,
+                    predicated(mask, data),
+                    Engine::Dve,
+                    &axes,
+                    &[mask_tile, on],
+                    &out,
+                )?;
             }
             Form::Reduce { word, engine } => {
                 let source = self.tile(member, operands, 0)?;
@@ -88,10 +100,13 @@ impl Lowering<'_> {
             Form::Scan(word) => {
                 let source = self.tile(member, operands, 0)?;
                 let along = self.scanned(block, member);
-                let kept: Vec<Axis> = axes.iter().copied().filter(|axis| !along.contains(axis)).collect();
+                let kept: Vec<Axis> =
+                    axes.iter().copied().filter(|axis| !along.contains(axis)).collect();
                 self.fold(block, channels, word, Engine::Dve, (&along, &kept), [&source, &out])?;
             }
-            Form::CacheScan(word) => self.cache_scan(block, channels, word, member, operands, &axes, &out)?,
+            Form::CacheScan(word) => {
+                self.cache_scan(block, channels, word, member, operands, &axes, &out)?
+            }
             Form::CrossLane(word) => {
                 let source = self.tile(member, operands, 0)?;
                 let loops = self.loops(block, &axes, &[&source, &out]);
@@ -104,14 +119,22 @@ impl Lowering<'_> {
                 }
             }
             Form::TransposeReduce(_) => {
-                return Err(NotCore { reason: "a transpose-reduce is tiled on its own".into(), rule: None });
+                return Err(NotCore {
+                    reason: "a transpose-reduce is tiled on its own".into(),
+                    rule: None,
+                });
             }
         }
         Ok(out)
     }
 
     /// The tile of an operand; a literal becomes one element in every partition.
-    fn tile(&mut self, member: &Member, operands: &[Option<Tile>], index: usize) -> Result<Tile, NotCore> {
+    fn tile(
+        &mut self,
+        member: &Member,
+        operands: &[Option<Tile>],
+        index: usize,
+    ) -> Result<Tile, NotCore> {
         if let Some(Some(tile)) = operands.get(index) {
             return Ok(tile.clone());
         }
@@ -136,7 +159,10 @@ impl Lowering<'_> {
             .filter(|&index| axes.contains(&free[index].axis))
             .map(|index| Loop {
                 count: block.windows[index].1,
-                steps: tiles.iter().map(|tile| tile.steps.get(index).copied().unwrap_or(0)).collect(),
+                steps: tiles
+                    .iter()
+                    .map(|tile| tile.steps.get(index).copied().unwrap_or(0))
+                    .collect(),
             })
             .collect()
     }
@@ -174,7 +200,8 @@ impl Lowering<'_> {
         let loops = self.loops(block, axes, &[&sources[0], &sources[1], out]);
         for nest in fit(divide(&[], &loops, 3, 3))? {
             let size = |index: usize| word.dtypes[index].size() as i64;
-            let src = [0, 1].map(|index| nest.pattern(index, byte(nest.offsets[index], size(index))));
+            let src =
+                [0, 1].map(|index| nest.pattern(index, byte(nest.offsets[index], size(index))));
             let dst = nest.pattern(2, byte(nest.offsets[2], word.out.size() as i64));
             let bases = [
                 (field::SRC0, sources[0].value),
@@ -199,7 +226,11 @@ impl Lowering<'_> {
         }
         let (literal, dtype) = self.literal(member, index)?;
         let bits = literal.to_bits(dtype).map_err(|error| missing(&error.to_string()))?;
-        let slot = if opcode.is_bitvec() { u32::try_from(bits).ok() } else { crate::select::fp32_slot(bits, dtype) };
+        let slot = if opcode.is_bitvec() {
+            u32::try_from(bits).ok()
+        } else {
+            crate::select::fp32_slot(bits, dtype)
+        };
         slot.map(Immediate::Value).ok_or_else(|| missing("the literal fits no immediate"))
     }
 
@@ -218,7 +249,8 @@ impl Lowering<'_> {
         for nest in fit(divide(&[], &loops, 3, 2))? {
             let src = nest.pattern(0, byte(nest.offsets[0], word.input.size() as i64));
             let dst = nest.pattern(1, byte(nest.offsets[1], word.out.size() as i64));
-            let mut bases: SmallVec<[_; 4]> = smallvec![(field::SRC, source.value), (field::DST, out.value)];
+            let mut bases: SmallVec<[_; 4]> =
+                smallvec![(field::SRC, source.value), (field::DST, out.value)];
             let slot = imm.slot(field::IMM0, 0, &mut bases);
             self.out.inst(engine, word.word(channels, [slot, Imm::NONE], src, dst), &bases);
         }
@@ -228,7 +260,9 @@ impl Lowering<'_> {
     /// The axes that a reduction folds.
     fn folded(&self, block: &Block<'_>, member: &Member, kept: &[Axis]) -> Vec<Axis> {
         let operand = roots(block, &member.operands[0]);
-        let TensorOp::Reduce { dims, .. } = self.func.ops[member.op].as_tensor().unwrap_or(&TensorOp::Cast) else {
+        let TensorOp::Reduce { dims, .. } =
+            self.func.ops[member.op].as_tensor().unwrap_or(&TensorOp::Cast)
+        else {
             return Vec::new();
         };
         let mut folded: Vec<Axis> = dims
@@ -298,10 +332,19 @@ impl Lowering<'_> {
             .collect();
         let seeded = operands.len() > 2;
         let ignored = word.ops[0] == AluOp::Bypass || word.ops[0].info().arity == 1;
-        let imm0 = if ignored { Immediate::Value(0) } else { self.immediate(member, operands, 1, word.opcode)? };
-        let imm1 = if seeded { self.immediate(member, operands, 2, word.opcode)? } else { Immediate::Value(0) };
+        let imm0 = if ignored {
+            Immediate::Value(0)
+        } else {
+            self.immediate(member, operands, 1, word.opcode)?
+        };
+        let imm1 = if seeded {
+            self.immediate(member, operands, 2, word.opcode)?
+        } else {
+            Immediate::Value(0)
+        };
         let nothing = Tile { value: out.value, steps: SmallVec::new(), is_row: true };
-        let at = |index: usize| operands.get(index).and_then(Option::as_ref).unwrap_or(&nothing).clone();
+        let at =
+            |index: usize| operands.get(index).and_then(Option::as_ref).unwrap_or(&nothing).clone();
         let (scalar, seed) = (at(1), at(2));
         let tiles = [&source, out, &scalar, &seed];
         let mut fixed = self.loops(block, &along, &tiles);
@@ -313,7 +356,8 @@ impl Lowering<'_> {
         for nest in fit(divide(&fixed, &kept, dims, 4))? {
             let src = nest.pattern(0, byte(nest.offsets[0], word.input.size() as i64));
             let dst = nest.pattern(1, byte(nest.offsets[1], word.out.size() as i64));
-            let mut bases: SmallVec<[_; 4]> = smallvec![(field::SRC, source.value), (field::DST, out.value)];
+            let mut bases: SmallVec<[_; 4]> =
+                smallvec![(field::SRC, source.value), (field::DST, out.value)];
             let slots = [
                 imm0.slot(field::IMM0, byte(nest.offsets[2], 4), &mut bases),
                 imm1.slot(field::IMM1, byte(nest.offsets[3], 4), &mut bases),
@@ -329,7 +373,9 @@ impl Lowering<'_> {
     /// No word does it.
     pub fn transpose_reduce(&mut self, member: &Member, budget: u64) -> Result<(), NotCore> {
         let op = &self.func.ops[member.op];
-        let (Some(Operand::Value(value)), Some(result)) = (op.operands.first().copied(), op.result()) else {
+        let (Some(Operand::Value(value)), Some(result)) =
+            (op.operands.first().copied(), op.result())
+        else {
             return Err(missing("the operand is missing"));
         };
         let Form::TransposeReduce(word) = self.form(member, &[])? else {
@@ -337,10 +383,17 @@ impl Lowering<'_> {
         };
         let name = self.func.values[result].name.clone();
         self.out.set_source(&name);
-        let &[rows, width] = self.func.ty(value).shape() else { return Err(missing("the operand is no matrix")) };
+        let &[rows, width] = self.func.ty(value).shape() else {
+            return Err(missing("the operand is no matrix"));
+        };
         let (from, to) = (self.func.ty(value).dtype(), self.func.ty(result).dtype());
-        let view = self.sources.view(value).cloned().ok_or_else(|| missing("the operand has no place"))?;
-        let buffer = self.sources.view(result).and_then(|view| view.pieces.first()).map(|piece| piece.buffer);
+        let view =
+            self.sources.view(value).cloned().ok_or_else(|| missing("the operand has no place"))?;
+        let buffer = self
+            .sources
+            .view(result)
+            .and_then(|view| view.pieces.first())
+            .map(|piece| piece.buffer);
         let buffer = buffer.ok_or_else(|| missing("the result has no place"))?;
         let groups = width / LANES;
         let per_group = LANES * from.size_bytes() + to.size_bytes();
@@ -375,7 +428,13 @@ impl Lowering<'_> {
                 Move { count: rows, from: stride, to: groups as i64 * element },
             ];
             let to_end = End { tile: self.buffer(buffer), offset: start as i64 * element };
-            self.out.transfer(STORE_QUEUE, element as u64, End { tile: out, offset: 0 }, to_end, &moves);
+            self.out.transfer(
+                STORE_QUEUE,
+                element as u64,
+                End { tile: out, offset: 0 },
+                to_end,
+                &moves,
+            );
             start += count;
         }
         Ok(())

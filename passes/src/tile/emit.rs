@@ -134,7 +134,8 @@ impl TileBuilder {
         let mut desc = Descriptor::copy(carrier(element), side(from), side(to));
         desc.queue = queue;
         for step in moves {
-            let dim = DmaDim { count: step.count as u32, src_stride: step.from, dst_stride: step.to };
+            let dim =
+                DmaDim { count: step.count as u32, src_stride: step.from, dst_stride: step.to };
             // At most MAX_DIMS by the unrolling above.
             let _ = desc.dims.push(dim);
         }

@@ -17,6 +17,10 @@ use crate::select::is_movement;
 /// More operations than this do not share a loop: their tiles would not fit anyway.
 const MAX_OPS: usize = 48;
 
+/// An operation joins a loop when that leaves at least one row in this many of those that either could
+/// have by itself: a load saved is worth some idle partitions.
+const ROWS_WORTH: u64 = 4;
+
 /// How many of the latest groups are tried for an operation.
 const LOOK_BACK: usize = 12;
 
@@ -78,8 +82,10 @@ fn one_step(func: &Func, value: ValueId) -> Option<(ValueId, SmallVec<[Option<us
             .map(|dim| dims.iter().position(|&d| d == dim).filter(|&i| from[i] == to[dim]))
             .collect(),
         TensorOp::Reshape => {
-            let kept: SmallVec<[usize; 4]> = (0..from.len()).filter(|&dim| from[dim] != 1).collect();
-            let sizes = |shape: &[u64]| shape.iter().copied().filter(|&size| size != 1).collect::<Vec<_>>();
+            let kept: SmallVec<[usize; 4]> =
+                (0..from.len()).filter(|&dim| from[dim] != 1).collect();
+            let sizes =
+                |shape: &[u64]| shape.iter().copied().filter(|&size| size != 1).collect::<Vec<_>>();
             if sizes(from) != sizes(to) {
                 return None;
             }
@@ -106,7 +112,8 @@ pub fn form_groups(func: &Func) -> Vec<Group> {
     for (id, op) in func.body_ops() {
         let Some(result) = op.result() else { continue };
         if is_movement(func, op) {
-            home[result.index()] = op.value_operands().filter_map(|value| home[value.index()]).max();
+            home[result.index()] =
+                op.value_operands().filter_map(|value| home[value.index()]).max();
             continue;
         }
         let earliest = earliest_group(func, op, &home);
@@ -136,7 +143,9 @@ fn earliest_group(func: &Func, op: &Op, home: &[Option<usize>]) -> usize {
 impl Group {
     fn start(func: &Func, id: OpId, op: &Op) -> Self {
         let kind = match op.as_tensor() {
-            Some(TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. }) => GroupKind::Partitions,
+            Some(TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. }) => {
+                GroupKind::Partitions
+            }
             _ => GroupKind::Rows,
         };
         let mut group = Self {
@@ -155,7 +164,8 @@ impl Group {
         let mut groups: Vec<Self> = Vec::new();
         for &id in ops {
             let op = &func.ops[id];
-            let joined = groups.last_mut().is_some_and(|group| group.add_if(func, id, op, |_| true));
+            let joined =
+                groups.last_mut().is_some_and(|group| group.add_if(func, id, op, |_| true));
             if !joined {
                 groups.push(Self::start(func, id, op));
             }
@@ -165,24 +175,29 @@ impl Group {
 
     /// Adds the operation if the axes allow it and no parallelism is lost; else changes nothing.
     fn join(&mut self, func: &Func, id: OpId, op: &Op) -> bool {
-        let folds_partitions =
-            matches!(op.as_tensor(), Some(TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. }));
+        let folds_partitions = matches!(
+            op.as_tensor(),
+            Some(TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. })
+        );
         if self.kind == GroupKind::Partitions || folds_partitions || self.ops.len() >= MAX_OPS {
             return false;
         }
         let alone = Self::start(func, id, op);
         let rows = self.parallel_rows().max(alone.parallel_rows());
-        self.add_if(func, id, op, |trial| trial.parallel_rows() >= rows)
+        self.add_if(func, id, op, |trial| trial.parallel_rows() * ROWS_WORTH >= rows)
     }
 
-    /// Adds the operation when the outcome is acceptable: first with values that are loaded already
-    /// read along the same axes, then without.
+    /// Adds the operation when the outcome is acceptable, with values that are loaded already read along
+    /// the same axes unless that is impossible.
     fn add_if(&mut self, func: &Func, id: OpId, op: &Op, accept: impl Fn(&Self) -> bool) -> bool {
         for share in [true, false] {
             let mut trial = self.clone();
-            if trial.add(func, id, op, share) && accept(&trial) {
-                *self = trial;
-                return true;
+            if trial.add(func, id, op, share) {
+                let accepted = accept(&trial);
+                if accepted {
+                    *self = trial;
+                }
+                return accepted;
             }
         }
         false
@@ -240,7 +255,8 @@ impl Group {
                     *last = None;
                 }
                 let rows: DimAxes = out.iter().take(out.len().saturating_sub(1)).copied().collect();
-                let fits = (1..member.operands.len()).all(|i| self.pair(&member.operands[i].clone(), &rows));
+                let fits = (1..member.operands.len())
+                    .all(|i| self.pair(&member.operands[i].clone(), &rows));
                 fits.then_some(out)
             }
             TensorOp::PartitionReduce { .. } => {

@@ -132,7 +132,9 @@ impl<'a> Lowering<'a> {
                 self.out.alloc(Space::Hbm, ty.shape(), ty.dtype(), &hint)
             }
             Content::Constant(data) => self.out.constant(data),
-            Content::Copy { view, dtype, .. } => self.out.alloc(Space::Hbm, &view.shape, dtype, "copy"),
+            Content::Copy { view, dtype, .. } => {
+                self.out.alloc(Space::Hbm, &view.shape, dtype, "copy")
+            }
         };
         self.buffers[index] = Some(tile);
         tile
@@ -162,10 +164,20 @@ impl<'a> Lowering<'a> {
             let offset = piece.lo.iter().zip(&steps).map(|(&lo, step)| lo as i64 * step).sum();
             let moves: SmallVec<[Move; 8]> = (0..view.shape.len())
                 .rev()
-                .map(|dim| Move { count: piece.size[dim], from: piece.strides[dim], to: steps[dim] })
+                .map(|dim| Move {
+                    count: piece.size[dim],
+                    from: piece.strides[dim],
+                    to: steps[dim],
+                })
                 .collect();
             let from = End { tile: self.buffer(piece.buffer), offset: piece.offset };
-            self.out.transfer(STORE_QUEUE, view.element_bytes, from, End { tile: to, offset }, &moves);
+            self.out.transfer(
+                STORE_QUEUE,
+                view.element_bytes,
+                from,
+                End { tile: to, offset },
+                &moves,
+            );
         }
     }
 
@@ -176,10 +188,17 @@ impl<'a> Lowering<'a> {
             None => {
                 let source = self.sources.element(bits, dtype)?;
                 let from = End { tile: self.buffer(source), offset: 0 };
-                let value = self.out.alloc(Space::Sbuf, &[super::plan::PARTITIONS, 1], dtype, "literal");
+                let value =
+                    self.out.alloc(Space::Sbuf, &[super::plan::PARTITIONS, 1], dtype, "literal");
                 let stride = self.out.partition_stride();
                 let moves = [Move { count: super::plan::PARTITIONS, from: 0, to: stride }];
-                self.out.transfer(LOAD_QUEUE, dtype.size_bytes(), from, End { tile: value, offset: 0 }, &moves);
+                self.out.transfer(
+                    LOAD_QUEUE,
+                    dtype.size_bytes(),
+                    from,
+                    End { tile: value, offset: 0 },
+                    &moves,
+                );
                 self.elements.insert((bits, dtype), value);
                 value
             }
@@ -191,16 +210,26 @@ impl<'a> Lowering<'a> {
     ///
     /// # Errors
     /// An operation has no word in this layout.
-    pub fn region(&mut self, group: &Group, region: &Region, size: &TileSize) -> Result<(), NotCore> {
+    pub fn region(
+        &mut self,
+        group: &Group,
+        region: &Region,
+        size: &TileSize,
+    ) -> Result<(), NotCore> {
         let mut invariant = Known::default();
         let count = region.row_count();
         let mut start = 0;
         while start < count {
             let end = (start + size.rows).min(count);
-            let mut windows: SmallVec<[(u64, u64); 4]> =
-                region.free.iter().zip(&size.free).map(|(looped, &extent)| (0, extent.min(looped.extent))).collect();
+            let mut windows: SmallVec<[(u64, u64); 4]> = region
+                .free
+                .iter()
+                .zip(&size.free)
+                .map(|(looped, &extent)| (0, extent.min(looped.extent)))
+                .collect();
             loop {
-                let block = Block { group, region, size, rows: (start, end), windows: windows.clone() };
+                let block =
+                    Block { group, region, size, rows: (start, end), windows: windows.clone() };
                 self.block(&block, &mut invariant)?;
                 if !advance(&mut windows, region, size) {
                     break;
@@ -228,7 +257,8 @@ impl<'a> Lowering<'a> {
                 .map(|index| self.operand(block, member, index, &mut known, invariant))
                 .collect::<Result<Vec<_>, _>>()?;
             let tile = self.compute(block, member, &operands, result)?;
-            let store = self.sources.view(result).and_then(|view| view.pieces.first()).map(|p| p.buffer);
+            let store =
+                self.sources.view(result).and_then(|view| view.pieces.first()).map(|p| p.buffer);
             if let Some(buffer) = store.filter(|buffer| self.needed[buffer.0 as usize]) {
                 self.store(block, buffer, result, dims, &tile);
             }
@@ -239,7 +269,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// A new tile for a value with these axes.
-    pub fn new_tile(&mut self, block: &Block<'_>, axes: &[Axis], dtype: ElemType, hint: &str) -> Tile {
+    pub fn new_tile(
+        &mut self,
+        block: &Block<'_>,
+        axes: &[Axis],
+        dtype: ElemType,
+        hint: &str,
+    ) -> Tile {
         let (shape, steps) = block.layout(axes);
         let is_row = shape.iter().skip(1).all(|&extent| extent == 1);
         let value = self.out.alloc(Space::Sbuf, &shape, dtype, hint);
@@ -254,8 +290,11 @@ impl<'a> Lowering<'a> {
         known: &mut Known,
         invariant: &mut Known,
     ) -> Result<Option<Tile>, NotCore> {
-        let Operand::Value(value) = self.func.ops[member.op].operands[index] else { return Ok(None) };
-        let missing = || NotCore { reason: "an operand of the tile was not computed".into(), rule: None };
+        let Operand::Value(value) = self.func.ops[member.op].operands[index] else {
+            return Ok(None);
+        };
+        let missing =
+            || NotCore { reason: "an operand of the tile was not computed".into(), rule: None };
         if let Some(source) = member.sources[index] {
             let tile = known.values.get(&source).or_else(|| invariant.values.get(&source));
             return tile.cloned().map(Some).ok_or_else(missing);
@@ -273,7 +312,13 @@ impl<'a> Lowering<'a> {
         Ok(Some(tile))
     }
 
-    fn load(&mut self, block: &Block<'_>, value: ValueId, dims: &DimAxes, tile: &Tile) -> Option<()> {
+    fn load(
+        &mut self,
+        block: &Block<'_>,
+        value: ValueId,
+        dims: &DimAxes,
+        tile: &Tile,
+    ) -> Option<()> {
         let view = self.sources.view(value)?;
         let (view, loops) = region_view(block.group, block.region, view, dims)?;
         for boxed in self.boxes(block) {
@@ -288,7 +333,14 @@ impl<'a> Lowering<'a> {
     }
 
     /// Moves of one box: each loop of the region, with the step of the tile.
-    fn load_box(&mut self, block: &Block<'_>, view: &View, loops: &[Option<usize>], boxed: &RowBox, tile: &Tile) {
+    fn load_box(
+        &mut self,
+        block: &Block<'_>,
+        view: &View,
+        loops: &[Option<usize>],
+        boxed: &RowBox,
+        tile: &Tile,
+    ) {
         let ranges = block.ranges(boxed);
         let lo: SmallVec<[u64; 4]> = loops.iter().map(|l| l.map_or(0, |l| ranges[l].0)).collect();
         let size: SmallVec<[u64; 4]> = loops.iter().map(|l| l.map_or(1, |l| ranges[l].1)).collect();
@@ -307,7 +359,9 @@ impl<'a> Lowering<'a> {
                         moves.push(Move { count: piece.size[dim], from: piece.strides[dim], to });
                     }
                     // Rows that the value does not have repeat it.
-                    None if index < block.region.rows.len() => moves.push(Move { count, from: 0, to }),
+                    None if index < block.region.rows.len() => {
+                        moves.push(Move { count, from: 0, to })
+                    }
                     None => {}
                 }
             }
@@ -325,11 +379,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// Writes a block of a value to its dense buffer. What the value does not have is written once.
-    fn store(&mut self, block: &Block<'_>, buffer: BufferId, value: ValueId, dims: &DimAxes, tile: &Tile) {
+    fn store(
+        &mut self,
+        block: &Block<'_>,
+        buffer: BufferId,
+        value: ValueId,
+        dims: &DimAxes,
+        tile: &Tile,
+    ) {
         let ty = self.func.ty(value);
         let element = ty.dtype().size_bytes();
         let dense = View::dense(buffer, ty.shape(), element);
-        let Some((view, loops)) = region_view(block.group, block.region, &dense, dims) else { return };
+        let Some((view, loops)) = region_view(block.group, block.region, &dense, dims) else {
+            return;
+        };
         let Some(piece) = view.pieces.first().cloned() else { return };
         let from_steps = self.chip_steps(block, tile, element);
         for boxed in self.boxes(block) {
@@ -356,8 +419,14 @@ impl<'a> Lowering<'a> {
     }
 
     /// The form of an operation when its operands are these tiles.
-    pub fn form(&self, member: &Member, operands: &[Option<Tile>]) -> Result<select::Form, NotCore> {
-        let is_row = |index: usize| operands.get(index).is_some_and(|tile| tile.as_ref().is_some_and(|t| t.is_row));
+    pub fn form(
+        &self,
+        member: &Member,
+        operands: &[Option<Tile>],
+    ) -> Result<select::Form, NotCore> {
+        let is_row = |index: usize| {
+            operands.get(index).is_some_and(|tile| tile.as_ref().is_some_and(|t| t.is_row))
+        };
         select::form(self.func, &self.func.ops[member.op], self.target, is_row)
     }
 }
@@ -390,10 +459,13 @@ pub fn region_view(
     view: &View,
     dims: &DimAxes,
 ) -> Option<(View, SmallVec<[Option<usize>; 4]>)> {
-    let roots: SmallVec<[Option<Axis>; 4]> = dims.iter().map(|axis| axis.map(|a| group.axes.root(a))).collect();
+    let roots: SmallVec<[Option<Axis>; 4]> =
+        dims.iter().map(|axis| axis.map(|a| group.axes.root(a))).collect();
     let mut view = view.clone();
     let mut loops: SmallVec<[Option<usize>; 4]> = SmallVec::new();
-    let divided = region.division.and_then(|cut| Some((roots.iter().position(|&root| root == Some(cut.axis))?, cut)));
+    let divided = region
+        .division
+        .and_then(|cut| Some((roots.iter().position(|&root| root == Some(cut.axis))?, cut)));
     if let Some((dim, cut)) = divided {
         view = divide_dim(&view, dim, cut)?;
     }
@@ -412,8 +484,11 @@ fn divide_dim(view: &View, dim: usize, cut: Division) -> Option<View> {
         .iter()
         .enumerate()
         .map(|(index, &size)| {
-            let (start, limit) =
-                if index == dim { (cut.start, cut.start + cut.rows * cut.width) } else { (0, size) };
+            let (start, limit) = if index == dim {
+                (cut.start, cut.start + cut.rows * cut.width)
+            } else {
+                (0, size)
+            };
             partita_ir::ops::SliceRange { start, limit, stride: 1 }
         })
         .collect();

@@ -22,9 +22,9 @@ use partita_isa::Target;
 use crate::remark::{Remark, RemarkKind};
 use crate::select::{NotCore, is_movement};
 use group::{Group, form_groups};
-pub use plan::ALIGN;
 pub use lower::{LOAD_QUEUE, STORE_QUEUE};
 use lower::{Lowering, region_view};
+pub use plan::ALIGN;
 use plan::{Region, TileSize};
 use sources::{Sources, Unmovable};
 
@@ -111,7 +111,9 @@ fn divide_sources(func: &Func, planned: &[Planned], sources: &mut Sources) {
         for (member, index, value) in external_operands(func, &plan.group) {
             let fits = plan.regions.iter().all(|(region, _)| {
                 let dims = &plan.group.ops[member].operands[index];
-                sources.view(value).is_some_and(|view| region_view(&plan.group, region, view, dims).is_some())
+                sources
+                    .view(value)
+                    .is_some_and(|view| region_view(&plan.group, region, view, dims).is_some())
             });
             if !fits {
                 sources.make_dense(func, value);
@@ -121,7 +123,10 @@ fn divide_sources(func: &Func, planned: &[Planned], sources: &mut Sources) {
 }
 
 /// Operands that a group reads from main memory: member, operand and value.
-fn external_operands<'a>(func: &'a Func, group: &'a Group) -> impl Iterator<Item = (usize, usize, ValueId)> + 'a {
+fn external_operands<'a>(
+    func: &'a Func,
+    group: &'a Group,
+) -> impl Iterator<Item = (usize, usize, ValueId)> + 'a {
     group.ops.iter().enumerate().flat_map(move |(at, member)| {
         let operands = func.ops[member.op].operands.iter().enumerate();
         operands.filter_map(move |(index, operand)| match operand {
@@ -144,7 +149,9 @@ fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> (usize, V
         let ty = func.ty(arg);
         let tile = TileType::new(Space::Hbm, ty.shape().iter().copied(), ty.dtype());
         let value = lowering.out.func.add_arg(&func.values[arg].name, tile, Default::default());
-        if let Some(buffer) = lowering.sources.view(arg).and_then(|view| view.pieces.first()).map(|p| p.buffer) {
+        if let Some(buffer) =
+            lowering.sources.view(arg).and_then(|view| view.pieces.first()).map(|p| p.buffer)
+        {
             lowering.bind(buffer, value);
         }
     }
@@ -159,17 +166,25 @@ fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> (usize, V
         });
         returned.push(Returned { value, copy_to });
     }
-    let external = planned.iter().flat_map(|plan| external_operands(func, &plan.group).map(|(_, _, value)| value));
+    let external = planned
+        .iter()
+        .flat_map(|plan| external_operands(func, &plan.group).map(|(_, _, value)| value));
     let read: Vec<ValueId> = external.chain(returned.iter().map(|result| result.value)).collect();
     let views = read.iter().filter_map(|&value| lowering.sources.view(value));
     lowering.needed = lowering.sources.needed(views);
     (lowering.out.func.args.len(), returned)
 }
 
-fn lower_group(lowering: &mut Lowering<'_>, plan: &Planned, budget: u64) -> Result<(), (OpId, NotCore)> {
+fn lower_group(
+    lowering: &mut Lowering<'_>,
+    plan: &Planned,
+    budget: u64,
+) -> Result<(), (OpId, NotCore)> {
     let func = lowering.func;
     let last = plan.group.ops.last().map(|member| member.op);
-    for member in plan.group.ops.iter().filter(|member| lower::is_transpose_reduce(func, member)) {
+    if let Some(member) =
+        plan.group.ops.iter().find(|member| lower::is_transpose_reduce(func, member))
+    {
         return lowering.transpose_reduce(member, budget).map_err(|reason| (member.op, reason));
     }
     for (region, size) in &plan.regions {
@@ -203,13 +218,19 @@ fn finish(lowering: &mut Lowering<'_>, returned: &[Returned]) {
 }
 
 fn describe(func: &Func, plan: &Planned) -> Remark {
-    let names: Vec<String> = plan.group.values.keys().map(|&value| format!("%{}", func.values[value].name)).collect();
+    let names: Vec<String> =
+        plan.group.values.keys().map(|&value| format!("%{}", func.values[value].name)).collect();
     let tiles: Vec<String> = plan
         .regions
         .iter()
         .map(|(region, size)| {
             let free: Vec<String> = size.free.iter().map(u64::to_string).collect();
-            format!("{} rows in blocks of {}, free [{}]", region.row_count(), size.rows, free.join(", "))
+            format!(
+                "{} rows in blocks of {}, free [{}]",
+                region.row_count(),
+                size.rows,
+                free.join(", ")
+            )
         })
         .collect();
     let op = plan.group.ops.first().map(|member| member.op);

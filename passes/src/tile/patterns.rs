@@ -42,7 +42,11 @@ pub fn merge(loops: &[Loop]) -> SmallVec<[Loop; 4]> {
 
 fn continues(inner: &Loop, outer: &Loop) -> bool {
     let count = inner.count as i64;
-    inner.steps.iter().zip(&outer.steps).all(|(&inner, &outer)| inner.checked_mul(count) == Some(outer))
+    inner
+        .steps
+        .iter()
+        .zip(&outer.steps)
+        .all(|(&inner, &outer)| inner.checked_mul(count) == Some(outer))
 }
 
 fn fits(looped: &Loop) -> bool {
@@ -51,7 +55,12 @@ fn fits(looped: &Loop) -> bool {
 
 /// Divides a nest into words. The first `fixed` loops (the reduced ones) stay whole in each word;
 /// `None` when they do not fit. `max_dims` counts all loops of a word.
-pub fn divide(fixed: &[Loop], kept: &[Loop], max_dims: usize, operands: usize) -> Option<Vec<Nest>> {
+pub fn divide(
+    fixed: &[Loop],
+    kept: &[Loop],
+    max_dims: usize,
+    operands: usize,
+) -> Option<Vec<Nest>> {
     let fixed = merge(fixed);
     if fixed.len() > max_dims || !fixed.iter().all(fits) {
         return None;
@@ -84,7 +93,11 @@ fn expand(
     while start < looped.count {
         let mut rest = kept.clone();
         rest[index].count = piece.min(looped.count - start);
-        let at = offsets.iter().zip(&looped.steps).map(|(&offset, &step)| offset + step * start as i64).collect();
+        let at = offsets
+            .iter()
+            .zip(&looped.steps)
+            .map(|(&offset, &step)| offset + step * start as i64)
+            .collect();
         expand(fixed, merge(&rest), max_dims, at, out);
         start += piece;
     }
@@ -131,7 +144,12 @@ mod tests {
 
     #[test]
     fn loops_that_continue_each_other_merge() {
-        let merged = merge(&[looped(4, &[1, 0]), looped(1, &[9, 9]), looped(3, &[4, 0]), looped(2, &[12, 5])]);
+        let merged = merge(&[
+            looped(4, &[1, 0]),
+            looped(1, &[9, 9]),
+            looped(3, &[4, 0]),
+            looped(2, &[12, 5]),
+        ]);
         assert_eq!(merged.as_slice(), [looped(12, &[1, 0]), looped(2, &[12, 5])]);
     }
 
@@ -151,7 +169,8 @@ mod tests {
         assert_eq!(words.len(), 4);
         assert_eq!(walk(&words)[99_999], [99_999, 0]);
         assert!(words.iter().all(|nest| nest.loops.iter().all(fits)));
-        let far = divide(&[], &[looped(2, &[1]), looped(3, &[40_000])], 3, 1).expect("nothing fixed");
+        let far =
+            divide(&[], &[looped(2, &[1]), looped(3, &[40_000])], 3, 1).expect("nothing fixed");
         assert_eq!(far.len(), 3);
         assert_eq!(walk(&far)[5], [80_001]);
     }

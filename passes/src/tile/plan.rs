@@ -56,20 +56,30 @@ impl Region {
 
 /// Axes of a group as the plan sees them: roots, in the order of the widest value's dimensions.
 fn ordered_axes(group: &Group) -> Vec<LoopAxis> {
-    let mut lists: Vec<&DimAxes> =
-        group.values.values().chain(group.ops.iter().flat_map(|member| member.operands.iter())).collect();
+    let mut lists: Vec<&DimAxes> = group
+        .values
+        .values()
+        .chain(group.ops.iter().flat_map(|member| member.operands.iter()))
+        .collect();
     lists.sort_by_key(|dims| std::cmp::Reverse(dims.iter().flatten().count()));
     let mut out: Vec<LoopAxis> = Vec::new();
     for dims in lists {
         // An axis not seen yet goes before the first later dimension that is there already.
-        for (index, axis) in dims.iter().enumerate().filter_map(|(i, axis)| axis.map(|axis| (i, axis))) {
+        for (index, axis) in
+            dims.iter().enumerate().filter_map(|(i, axis)| axis.map(|axis| (i, axis)))
+        {
             let axis = group.axes.root(axis);
             if out.iter().any(|seen| seen.axis == axis) {
                 continue;
             }
-            let later: Vec<Axis> = dims[index + 1..].iter().flatten().map(|&a| group.axes.root(a)).collect();
+            let later: Vec<Axis> =
+                dims[index + 1..].iter().flatten().map(|&a| group.axes.root(a)).collect();
             let at = out.iter().position(|seen| later.contains(&seen.axis)).unwrap_or(out.len());
-            let looped = LoopAxis { axis, extent: group.axes.size(axis), serial: group.axes.is_serial(axis) };
+            let looped = LoopAxis {
+                axis,
+                extent: group.axes.size(axis),
+                serial: group.axes.is_serial(axis),
+            };
             out.insert(at, looped);
         }
     }
@@ -96,7 +106,8 @@ pub fn regions(func: &Func, group: &Group) -> Vec<Region> {
     // The last row axis stays within the partition where there is nothing else there, or where it
     // alone would be many rows more than needed: a long vector is cut, not spread element by element.
     let innermost_is_row = free.is_empty() && rows.len() == 1;
-    let Some(last) = rows.last().copied().filter(|_| innermost_is_row || is_wide(&rows, &free)) else {
+    let Some(last) = rows.last().copied().filter(|_| innermost_is_row || is_wide(&rows, &free))
+    else {
         return vec![Region { division: None, rows, free }];
     };
     rows.pop();
@@ -107,7 +118,9 @@ pub fn regions(func: &Func, group: &Group) -> Vec<Region> {
 fn is_wide(rows: &[LoopAxis], free: &[LoopAxis]) -> bool {
     let inside: u64 = free.iter().map(|looped| looped.extent).product();
     let before: u64 = rows.iter().rev().skip(1).map(|looped| looped.extent).product();
-    rows.len() > 1 && inside < 64 && rows.last().is_some_and(|last| last.extent > 4 * PARTITIONS.div_ceil(before))
+    rows.len() > 1
+        && inside < 64
+        && rows.last().is_some_and(|last| last.extent > 4 * PARTITIONS.div_ceil(before))
 }
 
 /// The fewest elements worth a partition of their own.
@@ -139,7 +152,8 @@ fn divide(rows: Vec<LoopAxis>, free: Vec<LoopAxis>, last: LoopAxis) -> Vec<Regio
 fn partition_region(func: &Func, group: &Group, axes: &[LoopAxis]) -> Region {
     let first = group.ops.first();
     let lane = first.and_then(|member| {
-        let shape = func.ops[member.op].value_operands().next().map(|value| func.ty(value).shape())?;
+        let shape =
+            func.ops[member.op].value_operands().next().map(|value| func.ty(value).shape())?;
         let axis = member.operands.first()?.first().copied().flatten()?;
         (!shape.is_empty()).then(|| group.axes.root(axis))
     });
@@ -187,9 +201,9 @@ pub fn tile_size(func: &Func, group: &Group, region: &Region, budget: u64) -> Op
 
 /// A folded axis must be walked by one pattern, so what lies within it may not be too large.
 fn steps_fit(region: &Region, size: &TileSize) -> bool {
-    (0..size.free.len()).filter(|&i| region.free[i].serial).all(|i| {
-        size.free[i + 1..].iter().product::<u64>() <= MAX_STEP
-    })
+    (0..size.free.len())
+        .filter(|&i| region.free[i].serial)
+        .all(|i| size.free[i + 1..].iter().product::<u64>() <= MAX_STEP)
 }
 
 /// The most bytes of a partition that are in use at once when the operations run in order. Operands
@@ -212,7 +226,9 @@ fn peak_bytes(func: &Func, group: &Group, region: &Region, size: &TileSize) -> u
     };
     for (at, member) in group.ops.iter().enumerate() {
         let op = &func.ops[member.op];
-        for ((operand, dims), source) in op.operands.iter().zip(&member.operands).zip(&member.sources) {
+        for ((operand, dims), source) in
+            op.operands.iter().zip(&member.operands).zip(&member.sources)
+        {
             match (operand, source) {
                 (_, Some(source)) => touch(*source, &group.values[source], true, at),
                 (Operand::Value(value), None) => touch(*value, dims, false, at),

@@ -35,19 +35,14 @@ fn collect(
     };
     let step: u64 = inner.iter().product();
     let (a, b) = (start / step, end / step);
-    let mut one = |index: u64, from: u64, to: u64, first: u64, out: &mut Vec<RowBox>| {
-        outer.push((index, 1));
-        collect(inner, from, to, first, outer, out);
-        outer.pop();
-    };
     if a == b {
-        one(a, start % step, end % step, first, out);
+        within(inner, a, start % step..end % step, first, outer, out);
         return;
     }
     let mut row = first;
     let mut whole = a;
-    if start % step != 0 {
-        one(a, start % step, step, row, out);
+    if !start.is_multiple_of(step) {
+        within(inner, a, start % step..step, row, outer, out);
         row += step - start % step;
         whole = a + 1;
     }
@@ -58,12 +53,21 @@ fn collect(
         out.push(RowBox { first: row, ranges });
         row += (b - whole) * step;
     }
-    let mut one = |index: u64, from: u64, to: u64, first: u64, out: &mut Vec<RowBox>| {
-        outer.push((index, 1));
-        collect(inner, from, to, first, outer, out);
-        outer.pop();
-    };
-    one(b, 0, end % step, row, out);
+    within(inner, b, 0..end % step, row, outer, out);
+}
+
+/// Rows within one index of an axis.
+fn within(
+    inner: &[u64],
+    index: u64,
+    rows: std::ops::Range<u64>,
+    first: u64,
+    outer: &mut SmallVec<[(u64, u64); 4]>,
+    out: &mut Vec<RowBox>,
+) {
+    outer.push((index, 1));
+    collect(inner, rows.start, rows.end, first, outer, out);
+    outer.pop();
 }
 
 /// How far the tile's row moves along each axis.
@@ -88,7 +92,8 @@ mod tests {
             for end in start..=60 {
                 let mut seen = vec![false; (end - start) as usize];
                 for b in row_boxes(&extents, start, end) {
-                    let origin: u64 = b.ranges.iter().zip(&steps).map(|(&(lo, _), step)| lo * step).sum();
+                    let origin: u64 =
+                        b.ranges.iter().zip(&steps).map(|(&(lo, _), step)| lo * step).sum();
                     assert_eq!(origin - start, b.first);
                     let count: u64 = b.ranges.iter().map(|&(_, n)| n).product();
                     for mut e in 0..count {

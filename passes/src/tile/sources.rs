@@ -47,9 +47,13 @@ impl Sources {
     ///
     /// # Errors
     /// An operation's attributes do not fit its operands.
-    pub fn new(func: &Func, group_of: impl Fn(ValueId) -> Option<usize>) -> Result<Self, Unmovable> {
+    pub fn new(
+        func: &Func,
+        group_of: impl Fn(ValueId) -> Option<usize>,
+    ) -> Result<Self, Unmovable> {
         let count = func.values.len();
-        let mut sources = Self { views: vec![None; count], after: vec![None; count], ..Self::default() };
+        let mut sources =
+            Self { views: vec![None; count], after: vec![None; count], ..Self::default() };
         for &arg in &func.args {
             sources.store(func, arg, Content::Arg(arg));
         }
@@ -115,20 +119,29 @@ impl Sources {
         Some(self.constant(TensorData::splat(TensorType::scalar(dtype), bits).ok()?))
     }
 
-    fn moved(&mut self, func: &Func, op: &partita_ir::Op, result: ValueId, after: Option<usize>) -> Option<View> {
+    fn moved(
+        &mut self,
+        func: &Func,
+        op: &partita_ir::Op,
+        result: ValueId,
+        after: Option<usize>,
+    ) -> Option<View> {
         let ty = func.tensor_ty(result)?;
         let bytes = ty.dtype.size_bytes();
         let kind = op.as_tensor()?;
         match kind {
             TensorOp::Constant(data) => {
                 let buffer = match data.splat_bits() {
-                    Some(bits) => return Some(View::splat(self.element(bits, ty.dtype)?, &ty.shape, bytes)),
+                    Some(bits) => {
+                        return Some(View::splat(self.element(bits, ty.dtype)?, &ty.shape, bytes));
+                    }
                     None => self.constant(data.clone()),
                 };
                 return Some(View::dense(buffer, &ty.shape, bytes));
             }
             TensorOp::Iota { dim } => {
-                let mut data = TensorData::zeros(TensorType::new([*ty.shape.get(*dim)?], ty.dtype)).ok()?;
+                let mut data =
+                    TensorData::zeros(TensorType::new([*ty.shape.get(*dim)?], ty.dtype)).ok()?;
                 for index in 0..data.len() {
                     data.set_int(index, index as i128);
                 }
@@ -144,7 +157,10 @@ impl Sources {
             TensorOp::Slice { ranges } => Some(view.slice(ranges)),
             TensorOp::Reverse { dims } => Some(view.reverse(dims)),
             TensorOp::Concat { dim } => {
-                let parts = op.value_operands().map(|value| self.view(value).cloned()).collect::<Option<Vec<_>>>()?;
+                let parts = op
+                    .value_operands()
+                    .map(|value| self.view(value).cloned())
+                    .collect::<Option<Vec<_>>>()?;
                 View::concat(&parts, *dim)
             }
             TensorOp::Reshape => match view.reshape(&ty.shape) {
@@ -157,10 +173,16 @@ impl Sources {
             },
             TensorOp::Pad { amounts } => {
                 let filling = match op.operands.get(1)? {
-                    Operand::Literal(literal) => self.element(literal.to_bits(ty.dtype).ok()?, ty.dtype)?,
+                    Operand::Literal(literal) => {
+                        self.element(literal.to_bits(ty.dtype).ok()?, ty.dtype)?
+                    }
                     Operand::Value(value) => {
                         let scalar = self.view(*value)?.clone();
-                        let dense = if scalar.is_dense() { scalar } else { self.copy(scalar, ty.dtype, after) };
+                        let dense = if scalar.is_dense() {
+                            scalar
+                        } else {
+                            self.copy(scalar, ty.dtype, after)
+                        };
                         dense.pieces.first()?.buffer
                     }
                 };
@@ -189,7 +211,8 @@ impl Sources {
             }
             let mut shape = view.shape.clone();
             shape.insert(dim + 1, 1);
-            let mut tails = vec![partita_ir::ops::PadAmounts { low: 0, high: 0, interior: 0 }; shape.len()];
+            let mut tails =
+                vec![partita_ir::ops::PadAmounts { low: 0, high: 0, interior: 0 }; shape.len()];
             tails[dim + 1].high = i64::try_from(gap).ok()?;
             let spread = match view.reshape(&shape) {
                 Some(spread) => spread,

@@ -142,7 +142,8 @@ impl View {
                 let step = range.stride.max(1);
                 // Result indices k with lo <= start + k·step < lo + size.
                 let first = piece.lo[dim].saturating_sub(range.start).div_ceil(step);
-                let past = (piece.lo[dim] + piece.size[dim]).saturating_sub(range.start).div_ceil(step);
+                let past =
+                    (piece.lo[dim] + piece.size[dim]).saturating_sub(range.start).div_ceil(step);
                 let past = past.min(count(range));
                 if first >= past {
                     return None;
@@ -205,9 +206,11 @@ impl View {
             cropped = self.slice(&ranges);
         }
         // The data's box, clipped to the result (a crop on one side may reach past the other).
-        let data: Shape =
-            (0..shape.len()).map(|d| cropped.shape[d].min(shape[d].saturating_sub(low[d]))).collect();
-        let mut out = View { shape: shape.clone(), element_bytes: self.element_bytes, pieces: Vec::new() };
+        let data: Shape = (0..shape.len())
+            .map(|d| cropped.shape[d].min(shape[d].saturating_sub(low[d])))
+            .collect();
+        let mut out =
+            View { shape: shape.clone(), element_bytes: self.element_bytes, pieces: Vec::new() };
         for piece in &cropped.pieces {
             let zero: Shape = smallvec![0; shape.len()];
             if let Some(mut piece) = piece.intersect(&zero, &data) {
@@ -227,8 +230,13 @@ impl View {
                 [(0, shape[dim]), (0, 0)]
             };
             for (start, len) in slabs {
-                let mut slab =
-                    Piece { lo: lo.clone(), size: size.clone(), buffer: filling, offset: 0, strides: smallvec![0; shape.len()] };
+                let mut slab = Piece {
+                    lo: lo.clone(),
+                    size: size.clone(),
+                    buffer: filling,
+                    offset: 0,
+                    strides: smallvec![0; shape.len()],
+                };
                 slab.lo[dim] = start;
                 slab.size[dim] = len;
                 if !slab.is_empty() {
@@ -250,12 +258,21 @@ impl View {
             return Some(self.clone());
         }
         if self.shape.contains(&0) {
-            return Some(View { shape: shape.into(), element_bytes: self.element_bytes, pieces: Vec::new() });
+            return Some(View {
+                shape: shape.into(),
+                element_bytes: self.element_bytes,
+                pieces: Vec::new(),
+            });
         }
         if let [piece] = self.pieces.as_slice() {
             let strides = restride(&self.shape, &piece.strides, shape)?;
-            let piece = Piece { lo: smallvec![0; shape.len()], size: shape.into(), strides, ..*piece };
-            return Some(View { shape: shape.into(), element_bytes: self.element_bytes, pieces: vec![piece] });
+            let piece =
+                Piece { lo: smallvec![0; shape.len()], size: shape.into(), strides, ..*piece };
+            return Some(View {
+                shape: shape.into(),
+                element_bytes: self.element_bytes,
+                pieces: vec![piece],
+            });
         }
         self.reshape_units(shape)
     }
@@ -395,24 +412,51 @@ mod tests {
     fn transpose_slice_and_reverse_move_offsets() {
         let t = base().transpose(&[1, 0]);
         assert_eq!(offsets(&t)[..4], [(0, 0), (0, 8), (0, 16), (0, 2)]);
-        let s = t.slice(&[SliceRange { start: 1, limit: 4, stride: 2 }, SliceRange { start: 1, limit: 3, stride: 1 }]);
+        let s = t.slice(&[
+            SliceRange { start: 1, limit: 4, stride: 2 },
+            SliceRange { start: 1, limit: 3, stride: 1 },
+        ]);
         assert_eq!(offsets(&s), [(0, 10), (0, 18), (0, 14), (0, 22)]);
         assert_eq!(offsets(&s.reverse(&[1])), [(0, 18), (0, 10), (0, 22), (0, 14)]);
     }
 
     #[test]
     fn pad_fills_around_and_crops() {
-        let amounts = [PadAmounts { low: 1, high: 0, interior: 0 }, PadAmounts { low: -1, high: 1, interior: 0 }];
+        let amounts = [
+            PadAmounts { low: 1, high: 0, interior: 0 },
+            PadAmounts { low: -1, high: 1, interior: 0 },
+        ];
         let padded = base().pad(&amounts, BufferId(9)).expect("no interior");
         let fill = (9, 0);
-        let want = [fill, fill, fill, fill, (0, 2), (0, 4), (0, 6), fill, (0, 10), (0, 12), (0, 14), fill, (0, 18), (0, 20), (0, 22), fill];
+        let want = [
+            fill,
+            fill,
+            fill,
+            fill,
+            (0, 2),
+            (0, 4),
+            (0, 6),
+            fill,
+            (0, 10),
+            (0, 12),
+            (0, 14),
+            fill,
+            (0, 18),
+            (0, 20),
+            (0, 22),
+            fill,
+        ];
         assert_eq!(offsets(&padded), want);
     }
 
     #[test]
     fn concat_and_strided_slice_across_pieces() {
-        let joined = View::concat(&[base(), View::splat(BufferId(1), &[3, 1], 2), base()], 1).expect("parts");
-        let odd = joined.slice(&[SliceRange { start: 2, limit: 3, stride: 1 }, SliceRange { start: 1, limit: 9, stride: 3 }]);
+        let joined = View::concat(&[base(), View::splat(BufferId(1), &[3, 1], 2), base()], 1)
+            .expect("parts");
+        let odd = joined.slice(&[
+            SliceRange { start: 2, limit: 3, stride: 1 },
+            SliceRange { start: 1, limit: 9, stride: 3 },
+        ]);
         assert_eq!(offsets(&odd), [(0, 18), (1, 0), (0, 20)]);
     }
 
@@ -423,7 +467,8 @@ mod tests {
         assert_eq!(base().transpose(&[1, 0]).reshape(&[12]), None);
         let split = base().transpose(&[1, 0]).reshape(&[2, 2, 1, 3]).expect("splits one dimension");
         assert_eq!(offsets(&split), offsets(&base().transpose(&[1, 0])));
-        let split_joined = View::concat(&[base(), base()], 0).expect("parts").reshape(&[6, 1, 4]).expect("unit");
+        let split_joined =
+            View::concat(&[base(), base()], 0).expect("parts").reshape(&[6, 1, 4]).expect("unit");
         assert_eq!(offsets(&split_joined)[23], (0, 22));
     }
 

@@ -1,7 +1,7 @@
-use crate::eval::accuracy::accuracy;
 use super::*;
 use crate::builder::FuncBuilder;
 use crate::entity::ValueId;
+use crate::eval::accuracy::accuracy;
 use crate::eval::random::{Rng, dyadic_tensor, random_tensor};
 use crate::eval::{Bound, BoundOptions, Bounded, compare, eval_bounded};
 use crate::infer::InferError;
