@@ -128,7 +128,7 @@ fn far_out_sines_stay_bounded() {
         let got = partita_ir::eval::eval_func(&after, &inputs, &Default::default()).expect("runs");
         for (x, y) in inputs[0].to_f32().into_iter().zip(got[0].to_f32()) {
             assert_eq!(x.is_finite(), y.is_finite(), "{op} {x:e}: {y:e}");
-            assert!(!(y.abs() > 1.0), "{op} {x:e}: {y:e}");
+            assert!(y.abs() <= 1.0 || y.is_nan(), "{op} {x:e}: {y:e}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Words per second of checking, printing and parsing, over legal words of several structs.
 //!
-//! `cargo bench -p partita-isa --bench words`
+//! `cargo bench -p partita-isa --bench words [-- PART-OF-A-NAME]`
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -73,8 +73,12 @@ fn now(start: Instant) -> f64 {
 }
 
 /// Runs `each` over the samples in turn and prints the rate of the best of three rounds.
-fn measure(name: &str, rounds: usize, samples: usize, each: impl Fn(usize)) {
-    let round = || {
+fn measure(name: &str, rounds: usize, samples: usize, mut each: impl FnMut(usize)) {
+    let asked_for = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
+    if asked_for.is_some_and(|part| !name.contains(&part)) {
+        return;
+    }
+    let mut round = || {
         let start = Instant::now();
         let begin = now(start);
         let mut sample = 0;

@@ -75,6 +75,7 @@ macro_rules! alu_ops {
             /// Every operation in the order of its code.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
+            #[inline]
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$variant),)*
@@ -82,6 +83,7 @@ macro_rules! alu_ops {
                 }
             }
 
+            #[inline]
             pub const fn info(self) -> &'static AluInfo {
                 match self {
                     $(Self::$variant => &AluInfo {
@@ -170,16 +172,19 @@ alu_ops! {
 }
 
 impl AluOp {
+    #[inline]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
     /// The name of ISA 6.1, such as `ADD_INT`.
+    #[inline]
     pub const fn name(self) -> &'static str {
         self.info().name
     }
 
     /// The name in lower case, as the tensor dialect spells it.
+    #[inline]
     pub const fn lower_name(self) -> &'static str {
         self.info().lower
     }
@@ -190,96 +195,116 @@ impl AluOp {
     }
 
     /// Number of operands that matter: a unary operation ignores `b` (OQ-16).
+    #[inline]
     pub const fn arity(self) -> u8 {
         self.info().arity
     }
 
+    #[inline]
     pub const fn generations(self) -> Generations {
         self.info().generations
     }
 
+    #[inline]
     pub const fn exists_on(self, generation: Generation) -> bool {
         self.info().generations.contains(generation)
     }
 
+    #[inline]
     const fn has(self, class: u16) -> bool {
         self.info().classes & class != 0
     }
 
     /// `is_bitvec_op`.
+    #[inline]
     pub const fn is_bitvec(self) -> bool {
         self.has(class::B)
     }
 
     /// `is_general_bitvec_op`: without CRC32.
+    #[inline]
     pub const fn is_general_bitvec(self) -> bool {
         self.is_bitvec() && !matches!(self, Self::Crc32)
     }
 
     /// `is_shift_op`.
+    #[inline]
     pub const fn is_shift(self) -> bool {
         self.has(class::H)
     }
 
+    #[inline]
     pub const fn is_left_shift(self) -> bool {
         matches!(self, Self::ArithShiftLeft | Self::LogicalShiftLeft)
     }
 
+    #[inline]
     pub const fn is_right_shift(self) -> bool {
         matches!(self, Self::ArithShiftRight | Self::LogicalShiftRight)
     }
 
     /// `is_arith_op` of the generation, restricted to operations that exist there.
+    #[inline]
     pub const fn is_arith(self, generation: Generation) -> bool {
         self.has(class::A) && self.exists_on(generation)
     }
 
     /// `is_general_arith_op` of the generation.
+    #[inline]
     pub const fn is_general_arith(self, generation: Generation) -> bool {
         self.has(class::G) && self.exists_on(generation)
     }
 
     /// `is_valid_int_aluop`.
+    #[inline]
     pub const fn is_int(self) -> bool {
         self.has(class::I)
     }
 
     /// `is_signed_alu_op`.
+    #[inline]
     pub const fn is_signed(self) -> bool {
         self.has(class::S)
     }
 
     /// `is_unsigned_alu_op`.
+    #[inline]
     pub const fn is_unsigned(self) -> bool {
         self.has(class::U)
     }
 
     /// `is_argmax_argmin_int_op`.
+    #[inline]
     pub const fn is_arg(self) -> bool {
         self.has(class::X)
     }
 
     /// `is_valid_cache_reduce_op`.
+    #[inline]
     pub const fn is_cache_reduce(self) -> bool {
         self.has(class::C)
     }
 
     /// `is_valid_tensor_reduce_int_op` (OQ-14).
+    #[inline]
     pub const fn is_tensor_reduce_int(self) -> bool {
         self.has(class::R)
     }
 
     /// `is_valid_int_aluop_dve` (MAVERICK), BYPASS included.
+    #[inline]
     pub const fn is_int_dve(self) -> bool {
         self.has(class::V)
     }
 
     /// Bits 7:6 are 3: the integer band.
+    #[inline]
     pub const fn is_integer_band(self) -> bool {
         self.code() >> 6 == 3
     }
 
     /// A comparison, or a logical operation: the result is 0 or 1.
+    #[inline]
     pub const fn is_truth(self) -> bool {
         matches!(self.info().result, ResultKind::Truth)
     }

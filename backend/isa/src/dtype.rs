@@ -45,6 +45,7 @@ macro_rules! dtypes {
             /// Every data type in the order of its code.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
+            #[inline]
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$variant),)*
@@ -52,6 +53,7 @@ macro_rules! dtypes {
                 }
             }
 
+            #[inline]
             pub const fn info(self) -> &'static DtypeInfo {
                 match self {
                     $(Self::$variant => &DtypeInfo {
@@ -102,11 +104,13 @@ dtypes! {
 }
 
 impl Dtype {
+    #[inline]
     pub const fn code(self) -> u8 {
         self as u8
     }
 
     /// The name of ISA 5.1, such as `FP8_EXP4`.
+    #[inline]
     pub const fn name(self) -> &'static str {
         self.info().name
     }
@@ -118,6 +122,7 @@ impl Dtype {
 
     /// Size of one element in bytes. Types narrower than a byte or without a fixed width (never
     /// legal in this subset) count as 1.
+    #[inline]
     pub const fn size(self) -> usize {
         match self.info().bits {
             0..=8 => 1,
@@ -128,76 +133,91 @@ impl Dtype {
     }
 
     /// Codes 0x1..0xF: those that the instructions of this subset can name at all.
+    #[inline]
     const fn is_basic(self) -> bool {
         self.code() <= 0xf
     }
 
     /// `is_valid_int_dtype`: the eight integers of 8 to 64 bits.
+    #[inline]
     pub const fn is_int(self) -> bool {
         self.is_basic() && matches!(self.info().kind, DtypeKind::Signed | DtypeKind::Unsigned)
     }
 
     /// A floating-point type of this subset, FP32R included.
+    #[inline]
     pub const fn is_float(self) -> bool {
         self.is_basic() && matches!(self.info().kind, DtypeKind::Float)
     }
 
     /// A signed integer or a float.
+    #[inline]
     pub const fn is_signed(self) -> bool {
         self.is_signed_int() || self.is_float()
     }
 
     /// `is_signed_int_dtype`.
+    #[inline]
     pub const fn is_signed_int(self) -> bool {
         self.is_basic() && matches!(self.info().kind, DtypeKind::Signed)
     }
 
     /// `is_unsigned_int_dtype`.
+    #[inline]
     pub const fn is_unsigned_int(self) -> bool {
         self.is_basic() && matches!(self.info().kind, DtypeKind::Unsigned)
     }
 
     /// `is_valid_int_dtype_datapath`: integers of at most 32 bits.
+    #[inline]
     pub const fn is_int_datapath(self) -> bool {
         self.is_int() && !self.is_64_bit()
     }
 
     /// `is_valid_fp_dtype_datapath` without FP32R.
+    #[inline]
     pub const fn is_float_datapath(self) -> bool {
         self.is_float() && !matches!(self, Self::Fp32r)
     }
 
     /// `is_valid_32b_int_dtype`.
+    #[inline]
     pub const fn is_int32(self) -> bool {
         matches!(self, Self::Int32 | Self::Uint32)
     }
 
     /// `is_valid_64b_int_dtype`.
+    #[inline]
     pub const fn is_64_bit(self) -> bool {
         matches!(self, Self::Int64 | Self::Uint64)
     }
 
     /// D(in): `is_valid_dtype` without FP32R.
+    #[inline]
     pub const fn is_input(self) -> bool {
         self.is_output() && !matches!(self, Self::Fp32r)
     }
 
     /// D(out): `is_valid_dtype` with FP32R.
+    #[inline]
     pub const fn is_output(self) -> bool {
         self.is_basic() && !self.is_64_bit()
     }
 
     /// D64(in): D(in) and the 64-bit integers.
+    #[inline]
     pub const fn is_input_64(self) -> bool {
         self.is_basic() && !matches!(self, Self::Fp32r)
     }
 
     /// D64(out): D(out) and the 64-bit integers.
+    #[inline]
     pub const fn is_output_64(self) -> bool {
         self.is_basic()
     }
 
     /// Both are integers and both are signed or both unsigned.
+    #[inline]
     pub const fn same_signedness(self, other: Self) -> bool {
         self.is_signed_int() && other.is_signed_int()
             || self.is_unsigned_int() && other.is_unsigned_int()

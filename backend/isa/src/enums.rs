@@ -39,6 +39,7 @@ macro_rules! byte_enum {
             pub const TABLE: EnumTable =
                 EnumTable { name: $table, members: &[$(($code, $name)),*] };
 
+            #[inline]
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$variant),)*
@@ -46,10 +47,12 @@ macro_rules! byte_enum {
                 }
             }
 
+            #[inline]
             pub const fn code(self) -> u8 {
                 self as u8
             }
 
+            #[inline]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -100,11 +103,13 @@ byte_enum! {
 
 impl WaitMode {
     /// Compares a semaphore with `semaphore_value`.
+    #[inline]
     pub const fn uses_immediate(self) -> bool {
         matches!(self.code(), 1..=5)
     }
 
     /// Compares a semaphore with a register; rejected by EV-3.
+    #[inline]
     pub const fn uses_register(self) -> bool {
         self.code() & 0x80 != 0
     }
@@ -141,16 +146,19 @@ byte_enum! {
 
 impl UpdateMode {
     /// The form without the completion bit, for what it does.
+    #[inline]
     pub const fn action(self) -> u8 {
         self.code() & 0x0f
     }
 
     /// Combines a semaphore with `semaphore_value`.
+    #[inline]
     pub const fn uses_immediate(self) -> bool {
         matches!(self.action(), 5 | 7 | 9)
     }
 
     /// Combines a semaphore with a register; rejected by EV-3.
+    #[inline]
     pub const fn uses_register(self) -> bool {
         matches!(self.action(), 6 | 8 | 10)
     }
@@ -169,6 +177,7 @@ byte_enum! {
 
 impl SubDim {
     /// Number of innermost dimensions meant: 0 to 4.
+    #[inline]
     pub const fn dims(self) -> usize {
         match self {
             Self::Unused => 0,

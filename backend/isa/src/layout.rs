@@ -66,6 +66,7 @@ macro_rules! layouts {
         }
 
         impl Default for $struct {
+            #[inline]
             fn default() -> Self {
                 Self { $($field: $default,)* }
             }

@@ -188,10 +188,12 @@ impl Opcode {
         self as u8
     }
 
+    #[inline]
     pub const fn name(self) -> &'static str {
         self.info().name
     }
 
+    #[inline]
     pub const fn mnemonic(self) -> &'static str {
         self.info().mnemonic
     }
@@ -201,11 +203,13 @@ impl Opcode {
         Self::ALL.iter().copied().find(|opcode| opcode.mnemonic() == mnemonic)
     }
 
+    #[inline]
     pub const fn exists_on(self, generation: Generation) -> bool {
         self.info().generations.contains(generation)
     }
 
     /// Computes on raw bits (N-1), so that immediates have the width of the data.
+    #[inline]
     pub const fn is_bitvec(self) -> bool {
         use Opcode::*;
         matches!(

@@ -29,6 +29,7 @@ impl Generation {
         [Self::Sunda, Self::Cayman, Self::Mariana, Self::MarianaPlus, Self::Maverick];
 
     /// The spelling used on the command line and in files.
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sunda => "sunda",
@@ -39,6 +40,7 @@ impl Generation {
         }
     }
 
+    #[inline]
     const fn memories(self) -> Memories {
         const PSUM: Option<u64> = Some(0x200_0000);
         let (sbuf_stride, sbuf_active, sbuf_usable, psum_base) = match self {
@@ -52,36 +54,43 @@ impl Generation {
     }
 
     /// Address distance between two SBUF partitions.
+    #[inline]
     pub const fn sbuf_stride(self) -> u64 {
         self.memories().sbuf_stride
     }
 
     /// Bytes of a SBUF partition that exist.
+    #[inline]
     pub const fn sbuf_active(self) -> u64 {
         self.memories().sbuf_active
     }
 
     /// Bytes of a SBUF partition that a program may place data in; the rest is reserved by software.
+    #[inline]
     pub const fn sbuf_usable(self) -> u64 {
         self.memories().sbuf_usable
     }
 
     /// First address past the SBUF address space.
+    #[inline]
     pub const fn sbuf_space(self) -> u64 {
         self.sbuf_stride() * PARTITIONS
     }
 
     /// First address of PSUM; `None` where the generation has none.
+    #[inline]
     pub const fn psum_base(self) -> Option<u64> {
         self.memories().psum_base
     }
 
     /// Address distance between two PSUM partitions.
+    #[inline]
     pub const fn psum_stride(self) -> u64 {
         0x8000
     }
 
     /// Bytes of a PSUM partition that exist; 0 where there is no PSUM.
+    #[inline]
     pub const fn psum_active(self) -> u64 {
         match self.psum_base() {
             Some(_) => 16_384,
@@ -111,6 +120,7 @@ impl Generations {
     /// MAVERICK alone.
     pub const MAVERICK: Self = Self(0b1_0000);
 
+    #[inline]
     pub const fn contains(self, generation: Generation) -> bool {
         self.0 >> generation as u8 & 1 != 0
     }
@@ -138,6 +148,7 @@ pub struct Target {
 }
 
 impl Target {
+    #[inline]
     pub const fn new(generation: Generation) -> Self {
         Self { generation, fp8_ocp: false, fp8_saturate: false }
     }
@@ -245,6 +256,7 @@ impl Engine {
     pub const ALL: [Self; 6] = [Self::Pe, Self::Act, Self::Pool, Self::Dve, Self::Sp, Self::TopSp];
 
     /// The spelling used on the command line, in files and in section names.
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pe => "pe",
@@ -296,10 +308,12 @@ impl Engines {
     pub const POOL: Self = Self(1 << Engine::Pool as u8);
     pub const ACT: Self = Self(1 << Engine::Act as u8);
 
+    #[inline]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
+    #[inline]
     pub const fn contains(self, engine: Engine) -> bool {
         self.0 >> engine as u8 & 1 != 0
     }

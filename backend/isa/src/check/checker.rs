@@ -6,7 +6,7 @@ use crate::dtype::Dtype;
 use crate::enums::{DebugCmd, UpdateMode, WaitMode};
 use crate::field::{Field, FieldKind};
 use crate::instruction::Instruction;
-use crate::layout::{events, header};
+use crate::layout::{Events, events, header};
 use crate::opcode::{Opcode, is_defined};
 use crate::rule::{self, Rule};
 use crate::target::{Engine, Generation, Target};
@@ -81,6 +81,9 @@ impl<'a> Checker<'a> {
 
     fn events(&mut self, instruction: &Instruction) {
         let e = &instruction.events;
+        if *e == Events::default() {
+            return;
+        }
         let wait = WaitMode::from_code(e.wait_mode);
         let update = UpdateMode::from_code(e.update_mode);
         if wait.is_none() {
