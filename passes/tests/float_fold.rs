@@ -16,7 +16,7 @@ fn data(dtype: ElemType, rows: u64, length: u64) -> TensorData {
         .map(|_| {
             let pick = source.bits();
             let place = (pick >> 8) as usize;
-            if pick % 5 == 0 {
+            if pick.is_multiple_of(5) {
                 special[place % special.len()]
             } else {
                 partita_ir::float::encode(f64::from(small[place % small.len()]), dtype)

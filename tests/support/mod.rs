@@ -1,4 +1,6 @@
-//! Compiling, running and judging a program, for the end-to-end tests.
+//! Compiling, running and judging a program, for the end-to-end tests. Each uses a part of it.
+
+#![allow(dead_code)]
 
 use partita::interp::exec::{Options, Order, run};
 use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::names::lower_name;
+use crate::table::by_code;
 use crate::target::{Generation, Generations};
 
 /// What an operation yields (the result column of ISA 6.1).
@@ -77,14 +78,15 @@ macro_rules! alu_ops {
 
             #[inline]
             pub const fn from_code(code: u8) -> Option<Self> {
-                match code {
-                    $($code => Some(Self::$variant),)*
-                    _ => None,
-                }
+                BY_CODE[code as usize]
             }
 
             #[inline]
             pub const fn info(self) -> &'static AluInfo {
+                ROWS[self as usize]
+            }
+
+            const fn row(self) -> &'static AluInfo {
                 match self {
                     $(Self::$variant => &AluInfo {
                         code: $code,
@@ -101,6 +103,8 @@ macro_rules! alu_ops {
         }
     };
 }
+
+by_code!(AluOp, AluInfo);
 
 alu_ops! {
     0x00 Bypass            "BYPASS"              ALL 2 "a" Float [A G B V];

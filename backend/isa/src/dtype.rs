@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::names::lower_name;
+use crate::table::by_code;
 use crate::target::Generations;
 
 /// What a data type's bits stand for.
@@ -26,10 +27,16 @@ pub struct DtypeInfo {
     pub lower: &'static str,
     /// Width in bits; 0 where the type has no fixed width.
     pub bits: u8,
+    /// Bytes of one element; 1 where the type is narrower or has no fixed width.
+    pub bytes: u8,
     pub kind: DtypeKind,
     pub generations: Generations,
     /// The bit format.
     pub format: &'static str,
+}
+
+const fn bytes(bits: u8) -> u8 {
+    if bits < 8 { 1 } else { bits / 8 }
 }
 
 macro_rules! dtypes {
@@ -47,29 +54,33 @@ macro_rules! dtypes {
 
             #[inline]
             pub const fn from_code(code: u8) -> Option<Self> {
-                match code {
-                    $($code => Some(Self::$variant),)*
-                    _ => None,
-                }
+                BY_CODE[code as usize]
             }
 
             #[inline]
             pub const fn info(self) -> &'static DtypeInfo {
+                ROWS[self as usize]
+            }
+
+            const fn row(self) -> &'static DtypeInfo {
                 match self {
-                    $(Self::$variant => &DtypeInfo {
+                    $(Self::$variant => const { &DtypeInfo {
                         code: $code,
                         name: $name,
                         lower: lower_name!($name),
                         bits: $bits,
+                        bytes: bytes($bits),
                         kind: DtypeKind::$kind,
                         generations: Generations::$generations,
                         format: $format,
-                    },)*
+                    } },)*
                 }
             }
         }
     };
 }
+
+by_code!(Dtype, DtypeInfo);
 
 dtypes! {
     0x01 Uint64   "UINT64"   64 Unsigned ALL "unsigned";
@@ -124,12 +135,7 @@ impl Dtype {
     /// legal in this subset) count as 1.
     #[inline]
     pub const fn size(self) -> usize {
-        match self.info().bits {
-            0..=8 => 1,
-            16 => 2,
-            32 => 4,
-            _ => 8,
-        }
+        self.info().bytes as usize
     }
 
     /// Codes 0x1..0xF: those that the instructions of this subset can name at all.

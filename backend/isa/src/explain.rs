@@ -193,7 +193,7 @@ fn explain_field(f: &mut fmt::Formatter<'_>, field: &Field) -> fmt::Result {
         FieldKind::AluOp => f.write_str(", an ALU operation"),
         FieldKind::Reserved => f.write_str(", zero"),
         FieldKind::Pattern(dims) => write!(f, ", an access pattern of {dims} dimensions"),
-        FieldKind::Immediate { source } => write!(f, ", an immediate read as {source} says"),
+        FieldKind::Immediate { source } => write!(f, ", an immediate read as {} says", source.name),
         FieldKind::Fp32 => f.write_str(", an fp32 value"),
         FieldKind::Bytes => f.write_str(", bytes"),
         FieldKind::Enum(table) => {

@@ -8,11 +8,21 @@ use crate::word::WORD_BYTES;
 pub struct Field {
     /// The name of ISA 7, such as `src0_mem_pattern`.
     pub name: &'static str,
+    /// What stands before the value in text: ` name=`.
+    pub(crate) label: &'static str,
     /// Byte offset in the word.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
     pub kind: FieldKind,
+}
+
+impl Field {
+    /// The bytes that it takes, one bit a byte of the word.
+    #[inline]
+    pub(crate) const fn mask(&self) -> u64 {
+        ((1 << self.size) - 1) << self.offset
+    }
 }
 
 /// How a field's bytes are to be read, written as text and explained.
@@ -39,7 +49,7 @@ pub enum FieldKind {
     /// An access pattern of that many dimensions.
     Pattern(usize),
     /// The 4-byte IMM union; its source stands in the named field.
-    Immediate { source: &'static str },
+    Immediate { source: &'static Field },
     /// An fp32 value.
     Fp32,
     /// Bytes printed in hex.
@@ -119,6 +129,7 @@ impl<const D: usize> Pattern<D> {
     }
 
     /// Number of elements per channel.
+    #[inline]
     pub fn count(&self) -> u64 {
         self.num_elem.iter().map(|&n| u64::from(n)).product()
     }

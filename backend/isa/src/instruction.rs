@@ -1,5 +1,7 @@
 //! A word decoded into header, events and the struct of its opcode, without loss.
 
+use std::sync::LazyLock;
+
 use crate::field::Raw;
 use crate::layout::{
     CrossLaneReduce, Events, ExtendedTensorTensor, Header, Layout, LoadMaskSelect,
@@ -35,6 +37,20 @@ macro_rules! bodies {
             fn decode(self, word: &[u8; WORD_BYTES]) -> Body {
                 match self {
                     $(Self::$body => Body::$body($body::decode(word)),)*
+                }
+            }
+
+            /// The blank of the struct in a word without events; the opcode is 0.
+            pub(crate) fn blank_word(self) -> &'static Word {
+                match self {
+                    $(Self::$body => {
+                        static BLANK: LazyLock<Word> = LazyLock::new(|| {
+                            let body = BodyKind::$body.blank();
+                            let (header, events) = (Header::default(), Events::default());
+                            Instruction { header, events, body }.encode()
+                        });
+                        &BLANK
+                    })*
                 }
             }
 

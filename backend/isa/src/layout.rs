@@ -44,6 +44,7 @@ macro_rules! layouts {
 
             $(pub static $field: Field = Field {
                 name: stringify!($field),
+                label: concat!(" ", stringify!($field), "="),
                 offset: $offset,
                 size: <$raw as Raw>::SIZE,
                 kind: $kind,
@@ -167,8 +168,8 @@ layouts! {
         37 op1: u8 as FieldKind::AluOp => 0;
         38 reverse_operands: u8 as FieldKind::Enum(&ReverseOps::TABLE) => 0;
         39 imm1_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
-        40 imm0: u32 as FieldKind::Immediate { source: "imm0_src" } => 0;
-        44 imm1: u32 as FieldKind::Immediate { source: "imm1_src" } => 0;
+        40 imm0: u32 as FieldKind::Immediate { source: &imm0_src } => 0;
+        44 imm1: u32 as FieldKind::Immediate { source: &imm1_src } => 0;
         48 dst_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
     }
 
@@ -187,7 +188,7 @@ layouts! {
         44 accumulator_cmd: u8 as FieldKind::Enum(&AccumCmd::TABLE) => 0;
         45 reserved: [u8; 3] as FieldKind::Reserved => [0; 3];
         48 dst_mem_pattern: Pattern<2> as FieldKind::Pattern(2) => Pattern::default();
-        60 imm0: u32 as FieldKind::Immediate { source: "imm0_src" } => 0;
+        60 imm0: u32 as FieldKind::Immediate { source: &imm0_src } => 0;
     }
 
     /// Tensor or scalar, chosen by a scalar (ISA 7.7).
@@ -201,8 +202,8 @@ layouts! {
         36 reserved1: [u8; 2] as FieldKind::Reserved => [0; 2];
         38 src1_imm_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
         39 pred_imm_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
-        40 src1_imm: u32 as FieldKind::Immediate { source: "src1_imm_src" } => 0;
-        44 pred_imm: u32 as FieldKind::Immediate { source: "pred_imm_src" } => 0;
+        40 src1_imm: u32 as FieldKind::Immediate { source: &src1_imm_src } => 0;
+        44 pred_imm: u32 as FieldKind::Immediate { source: &pred_imm_src } => 0;
         48 dst_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
     }
 

@@ -19,6 +19,7 @@ mod names;
 pub mod numerics;
 pub mod opcode;
 pub mod rule;
+mod table;
 pub mod target;
 pub mod violation;
 pub mod word;

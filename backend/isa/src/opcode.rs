@@ -5,6 +5,7 @@ use std::fmt;
 use crate::instruction::BodyKind;
 use crate::layout::Layout;
 use crate::names::snake_name;
+use crate::table::by_code;
 use crate::target::{Engines, Generation, Generations};
 
 /// How a cost profile prices a word: the rows of the cycle tables.
@@ -78,14 +79,15 @@ macro_rules! opcodes {
 
             #[inline]
             pub const fn from_number(number: u8) -> Option<Self> {
-                match number {
-                    $($number => Some(Self::$variant),)*
-                    _ => None,
-                }
+                BY_CODE[number as usize]
             }
 
             #[inline]
             pub const fn info(self) -> &'static OpcodeInfo {
+                ROWS[self as usize]
+            }
+
+            const fn row(self) -> &'static OpcodeInfo {
                 match self {
                     $(Self::$variant => {
                         const INFO: OpcodeInfo = OpcodeInfo {
@@ -106,6 +108,8 @@ macro_rules! opcodes {
         }
     };
 }
+
+by_code!(Opcode, OpcodeInfo);
 
 opcodes! {
     0x30 Exponential TensorScalar [DVE] FROM_MARIANA "EX-1..8" Exponential

@@ -17,6 +17,13 @@ impl Word {
         (words.iter().map(|word| Word(*word)), rest)
     }
 
+    /// The bytes at which two words differ, one bit a byte.
+    #[inline]
+    pub(crate) fn differences(&self, other: &Self) -> u64 {
+        let pairs = self.0.iter().zip(&other.0).enumerate();
+        pairs.fold(0, |bits, (at, (a, b))| bits | u64::from(a != b) << at)
+    }
+
     pub const fn opcode_byte(&self) -> u8 {
         self.0[0]
     }

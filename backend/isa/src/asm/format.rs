@@ -1,37 +1,28 @@
 //! Printing.
 
-use std::fmt::{self, Write};
-
+use super::events;
+use super::write::{decimal, fp32, hex, hex_bytes, named, signed};
 use crate::address::{ADDR_REG, ADDRESS_MASK, INDIRECT, Location, SHAPE_REG};
 use crate::alu::AluOp;
 use crate::dtype::Dtype;
 use crate::enums::ImmSrc;
 use crate::field::{Field, FieldKind, Raw};
 use crate::instruction::Instruction;
-use crate::layout::{events, header};
+use crate::layout::header;
 use crate::opcode::Opcode;
 use crate::target::Target;
 use crate::word::Word;
 
-/// Prints one instruction. `bases` is asked, by field name, for the symbol that an address is
-/// relative to; `None` prints the place on the chip.
-pub fn format(
-    instruction: &Instruction,
-    target: &Target,
-    bases: &dyn Fn(&'static str) -> Option<String>,
-) -> String {
-    let word = instruction.encode();
-    let mut out = String::with_capacity(192);
-    // Writing to a String cannot fail.
-    let _ = match instruction.opcode() {
-        Some(opcode) => Printer { word: &word, opcode, target, bases }.line(&mut out),
-        None => write!(
-            out,
-            ".word {word} ; no instruction of this subset has opcode {:#04x}",
-            word.opcode_byte()
-        ),
-    };
-    out
+/// Asked, by field name, for the symbol that an address is relative to; `None` prints the place on the
+/// chip.
+pub type Names<'a> = &'a dyn Fn(&'static str) -> Option<String>;
+
+/// Prints one instruction.
+pub fn format(instruction: &Instruction, target: &Target, names: Names<'_>) -> String {
+    let mut out = Vec::with_capacity(LINE);
+    format_into(&mut out, &instruction.encode(), target, names);
+    // Tables and numbers are ASCII, and names come as strings.
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// [`format()`] with every address as a place on the chip.
@@ -39,39 +30,69 @@ pub fn format_plain(instruction: &Instruction, target: &Target) -> String {
     format(instruction, target, &|_| None)
 }
 
+/// Appends the line of one word, without a line break: [`format()`] for those who print many.
+pub fn format_into(out: &mut Vec<u8>, word: &Word, target: &Target, names: Names<'_>) {
+    out.reserve(LINE);
+    match Opcode::from_number(word.opcode_byte()) {
+        Some(opcode) => Printer { word, opcode, target, names }.line(out),
+        None => {
+            out.extend_from_slice(b".word ");
+            hex_bytes(out, &word.0);
+            out.extend_from_slice(b" ; no instruction of this subset has opcode ");
+            hex(out, word.opcode_byte().into(), 2);
+        }
+    }
+}
+
+/// Bytes that a line usually fits into.
+const LINE: usize = 384;
+
 /// The value of one field of a word, as the line would show it.
 pub(crate) fn field_text(word: &Word, opcode: Opcode, field: &Field, target: &Target) -> String {
-    let mut out = String::new();
-    let _ = Printer { word, opcode, target, bases: &|_| None }.value(&mut out, field);
-    out
+    let mut out = Vec::new();
+    Printer { word, opcode, target, names: &|_| None }.value(&mut out, field);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 struct Printer<'a> {
     word: &'a Word,
     opcode: Opcode,
     target: &'a Target,
-    bases: &'a dyn Fn(&'static str) -> Option<String>,
+    names: Names<'a>,
 }
 
 impl Printer<'_> {
-    fn line(&self, out: &mut String) -> fmt::Result {
-        out.write_str(self.opcode.mnemonic())?;
-        let blank = Instruction::blank(self.opcode).encode();
-        let body = self.opcode.info().layout().fields;
-        for field in
-            [body, events::LAYOUT.fields, &header::LAYOUT.fields[1..]].into_iter().flatten()
-        {
-            let bytes = field.offset..field.offset + field.size;
-            // A symbol is what makes a distance of 0 say something.
-            if field.kind.is_always_shown()
-                || self.word.0[bytes.clone()] != blank.0[bytes]
-                || (self.bases)(field.name).is_some()
-            {
-                write!(out, " {}=", field.name)?;
-                self.value(out, field)?;
+    fn line(&self, out: &mut Vec<u8>) {
+        let info = self.opcode.info();
+        out.extend_from_slice(info.mnemonic.as_bytes());
+        let changed = self.word.differences(info.body.blank_word());
+        for &field in info.layout().fields {
+            if field.kind.is_always_shown() || self.says_something(field, changed) {
+                self.field(out, field);
             }
         }
-        Ok(())
+        // Header and events are nearly always blank.
+        if changed & EVENTS_AND_HEADER == 0 {
+            return;
+        }
+        let event_fields = events::format(out, self.word, changed);
+        for &field in event_fields.into_iter().flatten().chain(&header::LAYOUT.fields[1..]) {
+            if changed & field.mask() != 0 {
+                self.field(out, field);
+            }
+        }
+    }
+
+    /// A field that differs from its blank; a symbol makes a distance of 0 say something, too.
+    fn says_something(&self, field: &Field, changed: u64) -> bool {
+        changed & field.mask() != 0
+            || matches!(field.kind, FieldKind::Immediate { .. })
+                && (self.names)(field.name).is_some()
+    }
+
+    fn field(&self, out: &mut Vec<u8>, field: &Field) {
+        out.extend_from_slice(field.label.as_bytes());
+        self.value(out, field);
     }
 
     fn number(&self, field: &Field) -> u32 {
@@ -83,24 +104,23 @@ impl Printer<'_> {
         }
     }
 
-    fn value(&self, out: &mut String, field: &Field) -> fmt::Result {
+    fn value(&self, out: &mut Vec<u8>, field: &Field) {
         let byte = u8::get(&self.word.0, field.offset);
         match field.kind {
-            FieldKind::Number | FieldKind::Channels => write!(out, "{}", self.number(field)),
-            FieldKind::Opcode | FieldKind::Bits => write!(out, "{:#04x}", self.number(field)),
+            FieldKind::Number | FieldKind::Channels => decimal(out, self.number(field)),
+            FieldKind::Opcode | FieldKind::Bits => hex(out, self.number(field), 2),
             FieldKind::Dtype => named(out, Dtype::from_code(byte).map(Dtype::name), byte),
             FieldKind::DtypePair => {
                 let name = |nibble| Dtype::from_code(nibble).map(Dtype::name);
-                named(out, name(byte & 0xf), byte & 0xf)?;
-                out.write_char('/')?;
-                named(out, name(byte >> 4), byte >> 4)
+                named(out, name(byte & 0xf), byte & 0xf);
+                out.push(b'/');
+                named(out, name(byte >> 4), byte >> 4);
             }
             FieldKind::AluOp => named(out, AluOp::from_code(byte).map(AluOp::name), byte),
             FieldKind::Enum(table) => named(out, table.name_of(byte), byte),
             FieldKind::Reserved | FieldKind::Bytes => {
-                out.write_str("0x")?;
-                let bytes = &self.word.0[field.offset..field.offset + field.size];
-                bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+                out.extend_from_slice(b"0x");
+                hex_bytes(out, &self.word.0[field.offset..field.offset + field.size]);
             }
             FieldKind::Pattern(dims) => self.pattern(out, field, dims),
             FieldKind::Immediate { source } => self.immediate(out, field, source),
@@ -108,64 +128,90 @@ impl Printer<'_> {
         }
     }
 
-    fn pattern(&self, out: &mut String, field: &Field, dims: usize) -> fmt::Result {
+    fn pattern(&self, out: &mut Vec<u8>, field: &Field, dims: usize) {
         let word = &self.word.0;
         let start = u32::get(word, field.offset);
-        let data = u32::get(word, field.offset + 4);
-        let rest = &word[field.offset + 10..field.offset + field.size];
-        if start & (INDIRECT | SHAPE_REG) == INDIRECT && rest.iter().all(|&byte| byte == 0) {
-            out.write_str("gather(")?;
-            self.address(out, start & !INDIRECT, None)?;
-            out.write_str(", ")?;
-            self.address(out, data, None)?;
-            return write!(out, ", {})", u16::get(word, field.offset + 8));
+        if start & (INDIRECT | SHAPE_REG) == INDIRECT {
+            let rest = &word[field.offset + 10..field.offset + field.size];
+            if rest.iter().all(|&byte| byte == 0) {
+                out.extend_from_slice(b"gather(");
+                self.address(out, start & !INDIRECT, None);
+                out.extend_from_slice(b", ");
+                self.address(out, u32::get(word, field.offset + 4), None);
+                out.extend_from_slice(b", ");
+                decimal(out, u16::get(word, field.offset + 8).into());
+                out.push(b')');
+                return;
+            }
         }
-        self.address(out, start, Some(field))?;
+        self.address(out, start, Some(field));
         let step = |d: usize| i16::get(word, field.offset + 4 + 2 * d);
         let count = |d: usize| u16::get(word, field.offset + 4 + 2 * dims + 2 * d);
         let shown = (1..dims).rev().find(|&d| (step(d), count(d)) != (1, 1)).unwrap_or(0);
         for d in 0..=shown {
-            write!(out, "{}{}:{}", if d == 0 { "[" } else { ", " }, step(d), count(d))?;
+            out.extend_from_slice(if d == 0 { b"[" } else { b", " });
+            signed(out, step(d).into());
+            out.push(b':');
+            decimal(out, count(d).into());
         }
-        out.write_char(']')
+        out.push(b']');
     }
 
     /// An address; `field` names it for the symbol hook.
-    fn address(&self, out: &mut String, bits: u32, field: Option<&Field>) -> fmt::Result {
+    fn address(&self, out: &mut Vec<u8>, bits: u32, field: Option<&Field>) {
         let generation = self.target.generation;
         let (from_register, shape) = (bits & ADDR_REG != 0, bits & SHAPE_REG != 0);
         let rest = bits & !(ADDR_REG | SHAPE_REG);
         if rest > ADDRESS_MASK || from_register && rest > 0xff {
-            return write!(out, "raw[{bits:#x}]");
+            out.extend_from_slice(b"raw[");
+            hex(out, bits, 1);
+            out.push(b']');
+            return;
         }
         if shape {
-            out.write_str("shape:")?;
+            out.extend_from_slice(b"shape:");
         }
         if from_register {
-            return write!(out, "r{rest}");
+            out.push(b'r');
+            decimal(out, rest);
+            return;
         }
-        if let Some(base) = field.and_then(|field| (self.bases)(field.name)) {
+        let (partition, byte) = if let Some(base) = field.and_then(|f| (self.names)(f.name)) {
+            out.extend_from_slice(base.as_bytes());
             let stride = generation.sbuf_stride() as u32;
-            return write!(out, "{base}[p{}, {:#x}]", rest / stride, rest % stride);
-        }
-        match Location::of(rest, generation) {
-            Some(Location { memory, partition, byte }) => {
-                write!(out, "{}[p{partition}, {byte:#x}]", memory.name())
-            }
-            None => write!(out, "addr[{rest:#x}]"),
-        }
+            (rest / stride, rest % stride)
+        } else if let Some(at) = Location::of(rest, generation) {
+            out.extend_from_slice(at.memory.name().as_bytes());
+            (at.partition, at.byte)
+        } else {
+            out.extend_from_slice(b"addr[");
+            hex(out, rest, 1);
+            out.push(b']');
+            return;
+        };
+        out.extend_from_slice(b"[p");
+        decimal(out, partition);
+        out.extend_from_slice(b", ");
+        hex(out, byte, 1);
+        out.push(b']');
     }
 
-    fn immediate(&self, out: &mut String, field: &Field, source: &str) -> fmt::Result {
+    fn immediate(&self, out: &mut Vec<u8>, field: &Field, source: &Field) {
         let bits = self.number(field);
         match immediate_form(self.word, self.opcode, source) {
             ImmediateForm::Pointer => self.address(out, bits, Some(field)),
-            ImmediateForm::Register if bits <= 0xff => write!(out, "r{bits}"),
+            ImmediateForm::Register if bits <= 0xff => {
+                out.push(b'r');
+                decimal(out, bits);
+            }
             ImmediateForm::Float => fp32(out, bits),
-            ImmediateForm::Register | ImmediateForm::Integer => write!(out, "{bits:#x}"),
+            ImmediateForm::Register | ImmediateForm::Integer => hex(out, bits, 1),
         }
     }
 }
+
+/// Bytes 1 to 11 of a word.
+const EVENTS_AND_HEADER: u64 = 0xffe;
 
 /// How an immediate reads, given its source, the opcode and the operations.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -176,13 +222,11 @@ pub(super) enum ImmediateForm {
     Register,
 }
 
-pub(super) fn immediate_form(word: &Word, opcode: Opcode, source: &str) -> ImmediateForm {
-    let layout = opcode.info().layout();
+pub(super) fn immediate_form(word: &Word, opcode: Opcode, source: &Field) -> ImmediateForm {
     if matches!(opcode, Opcode::TensorScalarPtrArithOp | Opcode::TensorScalarPtrBitvecOp) {
         return ImmediateForm::Pointer;
     }
-    let source = layout.field(source).map(|source| u8::get(&word.0, source.offset));
-    match source.and_then(ImmSrc::from_code) {
+    match ImmSrc::from_code(u8::get(&word.0, source.offset)) {
         Some(ImmSrc::Pointer) => ImmediateForm::Pointer,
         Some(ImmSrc::RegPointer) => ImmediateForm::Register,
         Some(ImmSrc::Instruction) if is_float_word(word, opcode) => ImmediateForm::Float,
@@ -198,17 +242,4 @@ fn is_float_word(word: &Word, opcode: Opcode) -> bool {
             && AluOp::from_code(u8::get(&word.0, field.offset)).is_some_and(AluOp::is_integer_band)
     });
     !opcode.is_bitvec() && opcode != Opcode::TensorScalarSelect && !integer_band
-}
-
-fn named(out: &mut String, name: Option<&'static str>, code: u8) -> fmt::Result {
-    match name {
-        Some(name) => out.write_str(name),
-        None => write!(out, "{code:#04x}"),
-    }
-}
-
-/// The shortest decimal text of an fp32 value; the bits of a NaN.
-fn fp32(out: &mut String, bits: u32) -> fmt::Result {
-    let value = f32::from_bits(bits);
-    if value.is_nan() { write!(out, "{bits:#010x}") } else { write!(out, "{value:?}") }
 }

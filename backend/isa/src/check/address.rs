@@ -37,7 +37,7 @@ pub(super) enum Count {
 
 /// One memory operand of an instruction, with the pattern extended to four dimensions.
 #[derive(Clone, Copy)]
-pub(super) struct Operand {
+pub(super) struct Operand<'a> {
     pub field: &'static Field,
     pub start: Start,
     pub count: Count,
@@ -48,47 +48,53 @@ pub(super) struct Operand {
     address: u32,
     /// First and last byte of the walk in its partition, if they are known.
     reach: Option<(i64, i64)>,
-    step: [i16; 4],
-    num: [u16; 4],
+    /// Of the pattern; absent dimensions are 1:1.
+    step: &'a [i16],
+    num: &'a [u16],
 }
 
-impl Operand {
+impl<'a> Operand<'a> {
     #[inline]
     pub fn new<const D: usize>(
-        pattern: &Pattern<D>,
+        pattern: &'a Pattern<D>,
         field: &'static Field,
         dtype_code: u8,
         writes: bool,
         generation: Generation,
     ) -> Self {
         let bits = pattern.start_addr;
-        let (mut step, mut num) = ([1; 4], [1; 4]);
-        step[..D].copy_from_slice(&pattern.step_elem);
-        num[..D].copy_from_slice(&pattern.num_elem);
-        let start = start(bits, &step, &num, D, generation);
+        let dtype = Dtype::from_code(dtype_code).filter(|dtype| dtype.is_output_64());
+        let (step, num) = (&pattern.step_elem[..], &pattern.num_elem[..]);
+        let address = bits & ADDRESS_MASK;
+        // Nearly every operand: an address in the word. Apart from the others, it is built in place.
+        if bits & (ADDR_REG | SHAPE_REG | INDIRECT) == 0
+            && let Some(at) = Location::of(bits, generation)
+        {
+            let count = match pattern.count() {
+                0 => Count::Zero,
+                n => Count::Elements(n),
+            };
+            let (low, high) = extent(pattern);
+            let (base, size) = (i64::from(at.byte), dtype.map_or(1, Dtype::size) as i64);
+            let reach = (count != Count::Zero && dtype.is_some())
+                .then_some((base + low * size, base + (high + 1) * size - 1));
+            let start = Start::At(at);
+            return Self { field, start, count, dtype, writes, address, reach, step, num };
+        }
+        let start = start(bits, step, num, generation);
         let count = match start {
             // Index count stands in bytes 8 and 9 of the field.
-            Start::Indirect { .. } => match index_count(&step, &num, D) {
+            Start::Indirect { .. } => match indirect_parts(step, num).1 {
                 0 => Count::Zero,
                 n => Count::Elements(n.into()),
             },
             _ if bits & SHAPE_REG != 0 => Count::FromRegisters,
-            _ => match num.iter().map(|&n| u64::from(n)).product() {
+            _ => match pattern.count() {
                 0 => Count::Zero,
                 n => Count::Elements(n),
             },
         };
-        let dtype = Dtype::from_code(dtype_code).filter(|dtype| dtype.is_output_64());
-        let reach = match (start, count, dtype) {
-            (Start::At(at), Count::Elements(_), Some(dtype)) => {
-                let (low, high) = extent(pattern);
-                let (base, size) = (i64::from(at.byte), dtype.size() as i64);
-                Some((base + low * size, base + (high + 1) * size - 1))
-            }
-            _ => None,
-        };
-        let address = bits & ADDRESS_MASK;
-        Self { field, start, count, dtype, writes, address, reach, step, num }
+        Self { field, start, count, dtype, writes, address, reach: None, step, num }
     }
 
     /// The place of an immediate address.
@@ -111,7 +117,7 @@ impl Operand {
     /// Step and count of a dimension, unless they come from registers or from an index array.
     pub fn dimension(&self, d: usize) -> Option<(i16, u16)> {
         let direct = !self.is_indirect() && self.count != Count::FromRegisters;
-        direct.then_some((self.step[d], self.num[d]))
+        direct.then(|| (at(self.step, d), at(self.num, d)))
     }
 
     /// Product of the counts from dimension `first` on.
@@ -119,9 +125,9 @@ impl Operand {
         self.num.iter().skip(first).map(|&n| u64::from(n)).product()
     }
 
-    /// Whether the immediate address is a multiple of `size`; true for any other kind of start.
+    /// Whether the immediate address is a multiple of `size`, a power of two; true for any other kind of start.
     pub fn is_aligned(&self, size: u32) -> bool {
-        !matches!(self.start, Start::At(_)) || self.address.is_multiple_of(size)
+        !matches!(self.start, Start::At(_)) || self.address & (size - 1) == 0
     }
 }
 
@@ -137,19 +143,24 @@ fn extent<const D: usize>(pattern: &Pattern<D>) -> (i64, i64) {
     (low, high)
 }
 
+/// The value of a dimension; 1 where the pattern has none.
+fn at<T: Copy + From<u8>>(list: &[T], d: usize) -> T {
+    list.get(d).copied().unwrap_or(1.into())
+}
+
 /// The fields of an indirect pattern overlay steps and counts: data address in bytes 4 to 7, index
 /// count in bytes 8 and 9.
-fn indirect_parts(step: &[i16; 4], num: &[u16; 4], dims: usize) -> (u32, u16) {
-    let half = |i: usize| if i < dims { step[i] as u16 } else { num[i - dims] };
+fn indirect_parts(step: &[i16], num: &[u16]) -> (u32, u16) {
+    let half = |i: usize| match step.get(i) {
+        Some(&step) => step as u16,
+        None => at(num, i - step.len()),
+    };
     (u32::from(half(0)) | u32::from(half(1)) << 16, half(2))
 }
 
-fn index_count(step: &[i16; 4], num: &[u16; 4], dims: usize) -> u16 {
-    indirect_parts(step, num, dims).1
-}
-
-#[inline]
-fn start(bits: u32, step: &[i16; 4], num: &[u16; 4], dims: usize, generation: Generation) -> Start {
+#[cold]
+#[inline(never)]
+fn start(bits: u32, step: &[i16], num: &[u16], generation: Generation) -> Start {
     // Marker tests of ISA 3.2: 0xa0 of the top byte for the register, 0x60 for the indirect form.
     if bits & (ADDR_REG | INDIRECT) == ADDR_REG {
         let rest = bits & !(ADDR_REG | SHAPE_REG);
@@ -164,7 +175,7 @@ fn start(bits: u32, step: &[i16; 4], num: &[u16; 4], dims: usize, generation: Ge
     if bits & SHAPE_REG != 0 || generation < Generation::Mariana {
         return Start::BadMarker;
     }
-    let (data, _) = indirect_parts(step, num, dims);
+    let (data, _) = indirect_parts(step, num);
     let index = plain(bits & !INDIRECT, generation);
     let data = plain(data, generation);
     match (index, data) {
@@ -423,11 +434,11 @@ fn walks_meet(a: &Operand, b: &Operand, a_at: Location, b_at: Location) -> bool 
     if a_size == b_size && a_at == b_at && a.step == b.step && a.num == b.num {
         return false;
     }
-    let steps = |operand: &Operand, size: i64| {
-        let (step, num) = (operand.step, operand.num);
-        (0..4).filter(move |&d| num[d] > 1).map(move |d| (i64::from(step[d]) * size).unsigned_abs())
-    };
-    let divisor = steps(a, a_size).chain(steps(b, b_size)).fold(0, gcd) as i64;
+    let walked = [(a, a_size), (b, b_size)].into_iter().flat_map(|(operand, size)| {
+        let walked = operand.step.iter().zip(operand.num).filter(|&(_, &num)| num > 1);
+        walked.map(move |(&step, _)| (i64::from(step) * size).unsigned_abs())
+    });
+    let divisor = walked.fold(0, gcd) as i64;
     let distance = i64::from(b_at.byte) - i64::from(a_at.byte);
     if divisor == 0 {
         return -b_size < distance && distance < a_size;

@@ -5,8 +5,7 @@ use crate::asm::field_text;
 use crate::dtype::Dtype;
 use crate::enums::{DebugCmd, UpdateMode, WaitMode};
 use crate::field::{Field, FieldKind};
-use crate::instruction::Instruction;
-use crate::layout::{Events, events, header};
+use crate::layout::{Events, Header, events, header};
 use crate::opcode::{Opcode, is_defined};
 use crate::rule::{self, Rule};
 use crate::target::{Engine, Generation, Target};
@@ -52,9 +51,8 @@ impl<'a> Checker<'a> {
         Self { word, target, generation, engine, opcode, violations: Vec::new() }
     }
 
-    /// HDR, EV, GEN-1 and RES; whether the body is to be examined.
-    pub fn header(&mut self, instruction: &Instruction) -> bool {
-        let h = &instruction.header;
+    /// HDR, EV and GEN-1; the opcode if the body is to be examined.
+    pub fn header(&mut self, h: &Header, e: &Events) -> Option<Opcode> {
         let defined = is_defined(h.opcode, self.generation);
         let specified = self.opcode.filter(|opcode| opcode.exists_on(self.generation));
         if !defined {
@@ -68,7 +66,7 @@ impl<'a> Checker<'a> {
         if DebugCmd::from_code(h.debug_cmd).is_none() {
             self.warn(&rule::DBG_1, &header::debug_cmd, || "a defined command".into());
         }
-        self.events(instruction);
+        self.events(e);
         if specified.is_none() && (defined || self.opcode.is_some()) {
             let opcode = self.opcode;
             self.fail(Under::new(&rule::GEN_1), &header::opcode, || match opcode {
@@ -76,11 +74,10 @@ impl<'a> Checker<'a> {
                 None => "an opcode of this subset".into(),
             });
         }
-        specified.is_some()
+        specified
     }
 
-    fn events(&mut self, instruction: &Instruction) {
-        let e = &instruction.events;
+    fn events(&mut self, e: &Events) {
         if *e == Events::default() {
             return;
         }
@@ -127,6 +124,7 @@ impl<'a> Checker<'a> {
     }
 
     /// ENG-1: the opcode is legal on the engine.
+    #[inline]
     pub fn engine_has_opcode(&mut self) {
         let (Some(engine), Some(opcode)) = (self.engine, self.opcode) else { return };
         let engines = opcode.info().engines;

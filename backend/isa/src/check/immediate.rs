@@ -90,7 +90,7 @@ impl Checker<'_> {
             });
             return;
         };
-        if !imm.bits.is_multiple_of(scalar.align()) {
+        if imm.bits & (scalar.align() - 1) != 0 {
             self.fail_inside(under, &[&rule::IMM_4], imm.field, || {
                 format!("a multiple of {}", scalar.align())
             });

@@ -20,7 +20,12 @@ mod tensor_reduce;
 mod tensor_scalar;
 mod tensor_tensor;
 
-use crate::instruction::{Body, Instruction};
+use crate::instruction::BodyKind;
+use crate::layout::{
+    CrossLaneReduce, Events, ExtendedTensorTensor, Header, LoadMaskSelect, ScalarTensorTensor,
+    TensorReduce, TensorScalar, TensorScalarSelect, TensorTensor,
+};
+use crate::opcode::Opcode;
 use crate::target::{Engine, Target};
 use crate::violation::Violation;
 use crate::word::Word;
@@ -30,19 +35,26 @@ use checker::Checker;
 /// Judges one word. Without an engine the ENG rules and the engine rules of the opcode are skipped.
 /// A legal word without warnings allocates nothing.
 pub fn check(word: &Word, target: &Target, engine: Option<Engine>) -> Vec<Violation> {
-    let instruction = Instruction::decode(word);
-    let mut checker = Checker::new(word, target, engine, instruction.opcode());
-    if checker.header(&instruction) {
-        match &instruction.body {
-            Body::TensorTensor(body) => checker.tensor_tensor(body),
-            Body::ExtendedTensorTensor(body) => checker.extended_tensor_tensor(body),
-            Body::TensorReduce(body) => checker.tensor_reduce(body),
-            Body::CrossLaneReduce(body) => checker.cross_lane_reduce(body),
-            Body::TensorScalar(body) => checker.tensor_scalar(body),
-            Body::ScalarTensorTensor(body) => checker.scalar_tensor_tensor(body),
-            Body::TensorScalarSelect(body) => checker.tensor_scalar_select(body),
-            Body::LoadMaskSelect(body) => checker.load_mask_select(body),
-            Body::Unknown(_) => {}
+    let bytes = &word.0;
+    let opcode = Opcode::from_number(word.opcode_byte());
+    let mut checker = Checker::new(word, target, engine, opcode);
+    if let Some(opcode) = checker.header(&Header::decode(bytes), &Events::decode(bytes)) {
+        // Only the struct that is judged is decoded, and not moved again.
+        match opcode.info().body {
+            BodyKind::TensorTensor => checker.tensor_tensor(&TensorTensor::decode(bytes)),
+            BodyKind::ExtendedTensorTensor => {
+                checker.extended_tensor_tensor(&ExtendedTensorTensor::decode(bytes));
+            }
+            BodyKind::TensorReduce => checker.tensor_reduce(&TensorReduce::decode(bytes)),
+            BodyKind::CrossLaneReduce => checker.cross_lane_reduce(&CrossLaneReduce::decode(bytes)),
+            BodyKind::TensorScalar => checker.tensor_scalar(&TensorScalar::decode(bytes)),
+            BodyKind::ScalarTensorTensor => {
+                checker.scalar_tensor_tensor(&ScalarTensorTensor::decode(bytes));
+            }
+            BodyKind::TensorScalarSelect => {
+                checker.tensor_scalar_select(&TensorScalarSelect::decode(bytes));
+            }
+            BodyKind::LoadMaskSelect => checker.load_mask_select(&LoadMaskSelect::decode(bytes)),
         }
     }
     checker.violations

@@ -12,9 +12,9 @@ use crate::rule::{self, Rule};
 use crate::target::Engine;
 
 /// The two operands of S4D4_TR.
-pub(super) struct Two {
-    pub src: Operand,
-    pub dst: Operand,
+pub(super) struct Two<'a> {
+    pub src: Operand<'a>,
+    pub dst: Operand<'a>,
 }
 
 impl Checker<'_> {

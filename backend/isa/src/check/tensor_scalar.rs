@@ -13,8 +13,8 @@ use crate::rule::{self, Rule};
 use crate::target::{Engine, Generation};
 
 /// A tensor-scalar word with what its rules keep asking for.
-struct Parts {
-    two: Two,
+struct Parts<'a> {
+    two: Two<'a>,
     /// Where they exist on the target.
     ops: [Option<AluOp>; 2],
     imms: [Immediate; 2],

@@ -16,10 +16,10 @@ use crate::rule::{self, Rule};
 use crate::target::{Engine, Generation};
 
 /// The operands of an instruction with two sources.
-struct Three {
-    src0: Operand,
-    src1: Operand,
-    dst: Operand,
+struct Three<'a> {
+    src0: Operand<'a>,
+    src1: Operand<'a>,
+    dst: Operand<'a>,
 }
 
 /// Which of an opcode's rules name the shared ones.
