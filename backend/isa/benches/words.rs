@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use partita_isa::asm::{format_plain, parse_plain};
+use partita_isa::asm::{format_into, format_plain, parse_word};
 use partita_isa::{Engine, Instruction, Target, Word, check};
 
 /// The worked encodings of ISA 12, each with its engine.
@@ -55,11 +55,14 @@ fn main() {
         let (word, engine) = &words[i];
         black_box(check(black_box(word), &target, Some(*engine)));
     });
-    measure("format", 500_000, words.len(), |i| {
-        black_box(format_plain(&Instruction::decode(&words[i].0), &target));
+    let mut text = Vec::new();
+    measure("format", 2_000_000, words.len(), |i| {
+        text.clear();
+        format_into(&mut text, black_box(&words[i].0), &target, &|_| None);
+        black_box(&text);
     });
-    measure("parse", 500_000, words.len(), |i| {
-        let _ = black_box(parse_plain(black_box(&lines[i]), &target));
+    measure("parse", 1_000_000, words.len(), |i| {
+        let _ = black_box(parse_word(black_box(&lines[i]), &target, &mut |_, _| false));
     });
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::names::lower_name;
-use crate::table::by_code;
+use crate::table::{by_code, by_name};
 use crate::target::{Generation, Generations};
 
 /// What an operation yields (the result column of ISA 6.1).
@@ -105,6 +105,7 @@ macro_rules! alu_ops {
 }
 
 by_code!(AluOp, AluInfo);
+by_name!(AluOp, name);
 
 alu_ops! {
     0x00 Bypass            "BYPASS"              ALL 2 "a" Float [A G B V];
@@ -195,7 +196,7 @@ impl AluOp {
 
     /// The operation of this name, in upper or lower case.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|op| op.name().eq_ignore_ascii_case(name))
+        BY_NAME.find(name, Self::ALL, |op: Self| op.name().eq_ignore_ascii_case(name))
     }
 
     /// Number of operands that matter: a unary operation ignores `b` (OQ-16).

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::names::lower_name;
-use crate::table::by_code;
+use crate::table::{by_code, by_name};
 use crate::target::Generations;
 
 /// What a data type's bits stand for.
@@ -81,6 +81,7 @@ macro_rules! dtypes {
 }
 
 by_code!(Dtype, DtypeInfo);
+by_name!(Dtype, name);
 
 dtypes! {
     0x01 Uint64   "UINT64"   64 Unsigned ALL "unsigned";
@@ -128,7 +129,7 @@ impl Dtype {
 
     /// The data type of this name, in upper or lower case.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|dtype| dtype.name().eq_ignore_ascii_case(name))
+        BY_NAME.find(name, Self::ALL, |dtype: Self| dtype.name().eq_ignore_ascii_case(name))
     }
 
     /// Size of one element in bytes. Types narrower than a byte or without a fixed width (never

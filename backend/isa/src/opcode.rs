@@ -5,7 +5,7 @@ use std::fmt;
 use crate::instruction::BodyKind;
 use crate::layout::Layout;
 use crate::names::snake_name;
-use crate::table::by_code;
+use crate::table::{by_code, by_name};
 use crate::target::{Engines, Generation, Generations};
 
 /// How a cost profile prices a word: the rows of the cycle tables.
@@ -110,6 +110,7 @@ macro_rules! opcodes {
 }
 
 by_code!(Opcode, OpcodeInfo);
+by_name!(Opcode, mnemonic);
 
 opcodes! {
     0x30 Exponential TensorScalar [DVE] FROM_MARIANA "EX-1..8" Exponential
@@ -204,7 +205,7 @@ impl Opcode {
 
     /// The opcode of this mnemonic.
     pub fn from_mnemonic(mnemonic: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|opcode| opcode.mnemonic() == mnemonic)
+        BY_NAME.find(mnemonic, Self::ALL, |opcode: Self| opcode.mnemonic() == mnemonic)
     }
 
     #[inline]

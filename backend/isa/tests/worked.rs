@@ -132,8 +132,7 @@ fn worked() -> [(&'static str, Instruction, &'static str, Engine, &'static str);
             Engine::Dve,
             "tensor_reduce_arith src_mem_pattern=sbuf[p64, 0x100][1:8, 8:4, 32:16] \
              in_dtype=BFLOAT16 out_dtype=FP32 num_active_channels=64 op=MAX op_dim=XY \
-             dst_mem_pattern=sbuf[p64, 0x2000][1:16] wait_mode=SEM_GE_IMM wait_idx=7 \
-             update_mode=SEM_INC.DONE update_idx=9 semaphore_value=3",
+             dst_mem_pattern=sbuf[p64, 0x2000][1:16] wait sem7 >= 3 inc.done sem9",
         ),
         (
             "G3",

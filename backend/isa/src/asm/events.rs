@@ -52,7 +52,8 @@ pub(super) fn format(
 ) -> [&'static [&'static Field]; 3] {
     const WAIT_FIELDS: &[&Field] = &[&events::wait_mode, &events::wait_idx];
     const UPDATE_FIELDS: &[&Field] = &[&events::update_mode, &events::update_idx];
-    let mut left: [&[&Field]; 3] = [WAIT_FIELDS, UPDATE_FIELDS, &[&events::semaphore_value]];
+    const VALUE_FIELDS: &[&Field] = &[&events::semaphore_value];
+    let mut left = [WAIT_FIELDS, UPDATE_FIELDS, VALUE_FIELDS];
     if changed & EVENT_BYTES == 0 {
         return [&[]; 3];
     }
@@ -107,8 +108,11 @@ pub(super) fn parse(
     let start = cursor.at;
     let done = cursor.rest().starts_with(".done");
     cursor.at += if done { ".done".len() } else { 0 };
-    let name = |row: &str| row.strip_suffix(".done").map_or((row, false), |verb| (verb, true));
-    let Some(&(mode, _, kind)) = UPDATES.iter().find(|row| name(row.1) == (verb, done)) else {
+    let is_meant = |name: &str| match name.strip_suffix(".done") {
+        Some(name) => done && name == verb,
+        None => !done && name == verb,
+    };
+    let Some(&(mode, _, kind)) = UPDATES.iter().find(|row| is_meant(row.1)) else {
         cursor.at = start;
         return None;
     };
@@ -128,6 +132,7 @@ fn parse_wait(
     let not = cursor.word_is("not");
     let (kind, index) = parse_place(cursor, if not { &["evt"] } else { &["sem", "evt"] })?;
     let before = if not { "not evt" } else { kind };
+    let end = cursor.at;
     cursor.skip_space();
     let forms = WAITS.iter().filter(|row| row.1 == before);
     let Some(&(mode, _, after)) = forms.clone().find(|row| cursor.rest().starts_with(row.2)) else {
@@ -137,7 +142,7 @@ fn parse_wait(
             format!("write `wait {before}{index} >= 1`, with one of {}", known.join(" ")),
         ));
     };
-    cursor.at += after.len();
+    cursor.at = if after.is_empty() { end } else { cursor.at + after.len() };
     say(word, given, [&events::wait_mode, &events::wait_idx], [mode.code(), index], span)?;
     if mode.uses_immediate() { value(cursor, word, given) } else { Ok(()) }
 }

@@ -1,7 +1,11 @@
 //! One instruction as one line of text, and back.
 //!
 //! ```text
-//! line      = mnemonic { field "=" value } | ".word" 128 hex digits
+//! line      = mnemonic { field "=" value | clause } | ".word" 128 hex digits
+//! clause    = "wait" ( "sem" n compare value | [ "not" ] "evt" n [ "then" ( "set" | "clear" ) ] )
+//!           | verb [ ".done" ] ( "sem" | "evt" ) n [ value ]
+//! compare   = "==" | "<" | "<=" | ">" | ">="
+//! verb      = "inc" | "dec" | "add" | "sub" | "write" | "set" | "clear"
 //! value     = number | NAME | NAME "/" NAME | pattern | immediate | "0x" hex bytes
 //! pattern   = address "[" step ":" count { "," step ":" count } "]"
 //!           | "gather(" address "," address "," count ")"
@@ -17,7 +21,10 @@
 //!   listed are `1:1`. `gather(index, data, n)` is the indirect form of ISA 4.4.
 //! * `raw[…]` gives an address field bit by bit, for marker combinations without a meaning.
 //! * Both nibbles of a dtype pair are named, `FP32/BFLOAT16` being src0 and src1.
-//! * An update that fires on completion carries `.DONE`: `update_mode=SEM_INC.DONE`.
+//! * Clauses stand for the fields of waits and updates: `wait sem7 >= 3 inc.done sem9`. An update
+//!   fires when all sources are read, with `.done` when the instruction is complete. A word has one
+//!   value, which its wait and its update share. `not evt5` waits for the event to be clear. Modes
+//!   that no clause says (undefined ones, values from registers) print as fields.
 //! * An immediate is read by its source field: a decimal number is an fp32 value for an arithmetic
 //!   opcode and an integer for a bitvec one, hex is bits; `POINTER` takes an address and
 //!   `REG_POINTER` a register.
@@ -30,16 +37,18 @@
 //!
 //! Partition strides depend on the generation, hence the target.
 
+mod events;
 mod format;
 mod parse;
 mod parse_value;
+mod write;
 
 use std::fmt;
 use std::ops::Range;
 
 pub(crate) use format::field_text;
-pub use format::{format, format_plain};
-pub use parse::{parse, parse_plain};
+pub use format::{Names, format, format_into, format_plain};
+pub use parse::{parse, parse_plain, parse_word};
 pub(crate) use parse_value::Cursor;
 
 /// Why a line was refused.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::AsmError;
+use super::events as clauses;
 use super::format::{ImmediateForm, immediate_form};
 use super::parse_value::{Bases, Cursor, integer, put, register};
 use crate::alu::AluOp;
@@ -25,11 +26,19 @@ pub fn parse(
     target: &Target,
     bases: &mut dyn FnMut(&'static str, &str) -> bool,
 ) -> Result<Instruction, AsmError> {
-    let code = line.split(';').next().unwrap_or_default().trim_end();
-    let mut cursor = Cursor { line: code, at: 0 };
+    parse_word(line, target, bases).map(|word| Instruction::decode(&word))
+}
+
+/// [`parse`] to the word itself.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_word(line: &str, target: &Target, bases: Bases<'_>) -> Result<Word, AsmError> {
+    let mut cursor = Cursor { line: line.trim_end(), at: 0 };
     let (mnemonic, span) = cursor.atom();
     if mnemonic == ".word" {
-        return word_directive(&mut cursor).map(|word| Instruction::decode(&word));
+        return word_directive(&mut cursor);
     }
     let Some(opcode) = Opcode::from_mnemonic(mnemonic) else {
         let names = Opcode::ALL.iter().map(|opcode| opcode.mnemonic());
@@ -39,10 +48,11 @@ pub fn parse(
             did_you_mean(mnemonic, names),
         ));
     };
-    let mut word = Instruction::blank(opcode).encode();
+    let mut word = *opcode.info().body.blank_word();
+    word.0[0] = opcode.number();
     let mut parser = Parser { cursor, target, bases, opcode };
     parser.fields(&mut word)?;
-    Ok(Instruction::decode(&word))
+    Ok(word)
 }
 
 /// [`parse`] where no symbol is known.
@@ -59,12 +69,16 @@ fn word_directive(cursor: &mut Cursor<'_>) -> Result<Word, AsmError> {
     let word = digits.parse().map_err(|error: HexError| {
         AsmError::new(span, error.to_string(), "write the 64 bytes of the word in order")
     })?;
-    cursor.skip_space();
-    match cursor.rest() {
-        "" => Ok(word),
-        _ => Err(cursor.error_here("unexpected text after the word", "")),
+    match cursor.is_at_end() {
+        true => Ok(word),
+        false => Err(cursor.error_here("unexpected text after the word", "")),
     }
 }
+
+/// Immediates of a struct, at most.
+const MAX_IMMEDIATES: usize = 2;
+/// Fields that a line may leave out before look-up starts over.
+const AHEAD: usize = 8;
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
@@ -75,46 +89,42 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn fields(&mut self, word: &mut Word) -> Result<(), AsmError> {
-        let body = self.opcode.info().layout().fields;
-        let all =
-            || [body, events::LAYOUT.fields, &header::LAYOUT.fields[1..]].into_iter().flatten();
-        // One bit per byte offset at which a field has been given.
+        // One bit per byte of the word that has been given.
         let mut given = 0_u64;
         // What an immediate means depends on fields that may follow it.
-        let mut immediates: Vec<(&'static Field, &'static str, usize)> = Vec::new();
+        let mut immediates = [None; MAX_IMMEDIATES];
+        let mut expected = 0;
         loop {
             self.cursor.skip_space();
-            self.cursor.eat(",");
-            self.cursor.skip_space();
-            if self.cursor.rest().is_empty() {
+            self.cursor.eat_byte(b',');
+            if self.cursor.is_at_end() {
                 break;
             }
-            let (name, span) = self.cursor.take(|c| c.is_ascii_alphanumeric() || c == '_');
-            let Some(&field) = all().find(|field| field.name == name) else {
-                if name.is_empty() {
-                    return Err(self.cursor.error_here("expected `field=value`", ""));
+            let (name, span) = self.cursor.name();
+            let Some(field) = self.field(name, &mut expected) else {
+                let (cursor, verb) = (&mut self.cursor, span.clone());
+                match clauses::parse(cursor, name, verb, word, &mut given) {
+                    Some(clause) => clause?,
+                    None => return Err(self.unknown_field(name, span)),
                 }
-                return Err(AsmError::new(
-                    span,
-                    format!("{} has no field `{name}`", self.opcode.mnemonic()),
-                    did_you_mean(name, all().map(|field| field.name)),
-                ));
+                self.end_of_value()?;
+                continue;
             };
-            if given >> field.offset & 1 != 0 {
+            if given & field.mask() != 0 {
                 return Err(AsmError::new(span, format!("`{name}` is given twice"), ""));
             }
-            given |= 1 << field.offset;
-            self.cursor.expect("=")?;
-            match field.kind {
-                FieldKind::Immediate { source } => {
-                    immediates.push((field, source, self.cursor.at));
+            given |= field.mask();
+            self.cursor.expect_byte(b'=')?;
+            match (field.kind, immediates.iter_mut().find(|place| place.is_none())) {
+                (FieldKind::Immediate { source }, Some(place)) => {
+                    *place = Some((field, source, self.cursor.at));
                     self.skip_value();
                 }
                 _ => self.value(field, field_bytes(word, field))?,
             }
             self.end_of_value()?;
         }
-        for (field, source, at) in immediates {
+        for (field, source, at) in immediates.into_iter().flatten() {
             self.cursor.at = at;
             let form = immediate_form(word, self.opcode, source);
             let bits = self.immediate(field, form)?;
@@ -124,11 +134,42 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A value ends at a space, a comma or the end of the line.
+    fn all_fields(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
+        let body = self.opcode.info().layout().fields;
+        let shared = [events::LAYOUT.fields, &header::LAYOUT.fields[1..]].into_iter().flatten();
+        body.iter().chain(shared).copied()
+    }
+
+    /// The field of a name. Lines mostly list the fields of the struct in order, so the one after
+    /// the last is tried first; `expected` is its position.
+    #[inline]
+    fn field(&self, name: &str, expected: &mut usize) -> Option<&'static Field> {
+        let body = self.opcode.info().layout().fields;
+        for (at, &field) in body.iter().enumerate().skip(*expected).take(AHEAD) {
+            if field.name == name {
+                *expected = at + 1;
+                return Some(field);
+            }
+        }
+        self.all_fields().find(|field| field.name == name)
+    }
+
+    #[cold]
+    fn unknown_field(&self, name: &str, span: Range<usize>) -> AsmError {
+        if name.is_empty() {
+            let help = "write a field and its value, or a clause such as `wait sem7 >= 3`";
+            return self.cursor.error_here("expected `field=value`", help);
+        }
+        let known = self.all_fields().map(|field| field.name).chain(clauses::verbs());
+        let message = format!("{} has no field `{name}`", self.opcode.mnemonic());
+        AsmError::new(span, message, did_you_mean(name, known))
+    }
+
+    /// A value ends at a space, a comma, a comment or the end of the line.
+    #[inline]
     fn end_of_value(&self) -> Result<(), AsmError> {
-        match self.cursor.rest().chars().next() {
-            None | Some(',') => Ok(()),
-            Some(c) if c.is_whitespace() => Ok(()),
+        match self.cursor.rest().bytes().next() {
+            None | Some(b' ' | b',' | b'\t' | b';') => Ok(()),
             Some(_) => Err(self.cursor.error_here("unexpected text after the value", "")),
         }
     }
@@ -137,13 +178,13 @@ impl Parser<'_> {
     fn skip_value(&mut self) {
         self.cursor.skip_space();
         let mut depth = 0_usize;
-        let end = self.cursor.rest().find(|c: char| {
-            match c {
-                '[' => depth += 1,
-                ']' => depth = depth.saturating_sub(1),
+        let end = self.cursor.rest().bytes().position(|byte| {
+            match byte {
+                b'[' => depth += 1,
+                b']' => depth = depth.saturating_sub(1),
                 _ => {}
             }
-            depth == 0 && (c.is_whitespace() || c == ',')
+            depth == 0 && matches!(byte, b' ' | b'\t' | b',' | b';')
         });
         self.cursor.at += end.unwrap_or(self.cursor.rest().len());
     }
@@ -156,7 +197,7 @@ impl Parser<'_> {
             }
             FieldKind::DtypePair => {
                 let low = self.coded(0xf, dtype_code, dtype_names)?;
-                self.cursor.expect("/")?;
+                self.cursor.expect_byte(b'/')?;
                 let high = self.coded(0xf, dtype_code, dtype_names)?;
                 put(out, 0, &[low | high << 4]);
             }

@@ -94,7 +94,7 @@ pub fn parse(
         if cursor.rest().is_empty() {
             break;
         }
-        let (name, span) = cursor.take(|c| c.is_ascii_lowercase());
+        let (name, span) = cursor.name();
         if name != "wait" && given.contains(&name) {
             return Err(AsmError::new(span, format!("`{name}` is given twice"), ""));
         }
