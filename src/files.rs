@@ -1,7 +1,7 @@
 //! Reading inputs within limits, and writing outputs whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Outcome};
@@ -50,36 +50,109 @@ fn too_large(limit: u64) -> String {
     format!("is larger than {} MiB, the most that is read", limit >> 20)
 }
 
+/// A file, or standard input for `-`, to be read in pieces.
+pub fn open(path: &Path) -> Outcome<Box<dyn Read>> {
+    if is_dash(path) {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file = File::open(path).map_err(|error| Failure::about(path, error))?;
+    match file.metadata() {
+        Ok(meta) if meta.is_dir() => Err(Failure::about(path, "is a directory")),
+        _ => Ok(Box::new(file)),
+    }
+}
+
+/// Fills `buffer` as far as the input reaches; how far that is.
+pub fn fill(path: &Path, reader: &mut dyn Read, buffer: &mut [u8]) -> Outcome<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::about(path, error)),
+        }
+    }
+    Ok(filled)
+}
+
 /// Writes to `path`, or to standard output for `-` and for no path.
 pub fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome {
-    match path {
-        Some(path) if !is_dash(path) => {
-            replace(path, bytes).map_err(|error| Failure::about(path, error))
+    let mut out = Output::create(path)?;
+    out.write_all(bytes).map_err(|error| out.failure(error))?;
+    out.finish()
+}
+
+/// An output that is written in pieces. A file appears under its name when it is finished, so that the
+/// name never stands for half an output; what is not finished is removed.
+pub struct Output {
+    stream: BufWriter<Box<dyn Write>>,
+    /// `None` for standard output.
+    path: Option<PathBuf>,
+    /// What becomes the file. Something that is not a regular file (a pipe, a device) cannot be
+    /// replaced and is written in place.
+    temporary: Option<PathBuf>,
+}
+
+impl Output {
+    /// Bytes that are written at once.
+    const PIECE: usize = 256 << 10;
+
+    /// To `path`, or to standard output for `-` and for no path.
+    pub fn create(path: Option<&Path>) -> Outcome<Self> {
+        let buffered = |stream| BufWriter::with_capacity(Self::PIECE, stream);
+        let Some(path) = path.filter(|path| !is_dash(path)) else {
+            let stream = buffered(Box::new(io::stdout().lock()) as Box<dyn Write>);
+            return Ok(Self { stream, path: None, temporary: None });
+        };
+        let in_place = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        let created = if in_place {
+            File::create(path).map(|file| (file, None))
+        } else {
+            beside(path).and_then(|temporary| Ok((File::create_new(&temporary)?, Some(temporary))))
+        };
+        let (file, temporary) = created.map_err(|error| Failure::about(path, error))?;
+        Ok(Self { stream: buffered(Box::new(file)), path: Some(path.to_owned()), temporary })
+    }
+
+    /// Flushes, and gives the file its name.
+    pub fn finish(mut self) -> Outcome {
+        let mut done = self.stream.flush();
+        if let (Ok(()), Some(temporary), Some(path)) = (&done, &self.temporary, &self.path) {
+            done = fs::rename(temporary, path);
+            if done.is_ok() {
+                self.temporary = None;
+            }
         }
-        _ => {
-            let mut out = io::stdout().lock();
-            out.write_all(bytes)?;
-            Ok(out.flush()?)
+        done.map_err(|error| self.failure(error))
+    }
+
+    /// What a write error means for the command.
+    pub fn failure(&self, error: io::Error) -> Failure {
+        match &self.path {
+            Some(path) => Failure::about(path, error),
+            None => error.into(),
         }
     }
 }
 
-/// Writes a temporary file beside `path` and renames it, so that `path` never holds half an output.
-///
-/// Something that is not a regular file (a pipe, a device) cannot be replaced and is written in place.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        return File::create(path)?.write_all(bytes);
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
     }
-    let temporary = beside(path)?;
-    let written = File::create_new(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error is the one worth telling; a temporary that was never made cannot be removed.
-        let _ = fs::remove_file(&temporary);
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
-    written
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // The first error is the one worth telling; a temporary that was never made cannot be removed.
+            let _ = fs::remove_file(temporary);
+        }
+    }
 }
 
 fn beside(path: &Path) -> io::Result<PathBuf> {

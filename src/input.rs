@@ -1,6 +1,7 @@
 //! What a file is, from its content, and reading it as that.
 
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use partita::backend::asm_file::{self, AsmFile};
 use partita::backend::image;
@@ -38,10 +39,100 @@ pub struct Reading {
     pub engine: Option<Engine>,
 }
 
+/// A file that has been opened: raw words come in pieces, whatever else there is has been read.
+pub enum Opened {
+    Words(RawWords),
+    Whole(Input),
+}
+
+/// Opens a file as what it is, or as what it is said to be.
+pub fn open(path: &Path, reading: Reading) -> Outcome<Opened> {
+    let mut reader = files::open(path)?;
+    let mut start = vec![0; BEGINNING];
+    let len = files::fill(path, &mut reader, &mut start)?;
+    start.truncate(len);
+    if start.is_empty() {
+        return Err(Failure::about(path, "is empty"));
+    }
+    let format = reading.format.unwrap_or_else(|| detect(&start));
+    if format == InputFormat::Raw {
+        return RawWords::new(path, start, reader, reading).map(Opened::Words);
+    }
+    let mut bytes = start;
+    let rest = reader.take(MAX_BINARY).read_to_end(&mut bytes);
+    rest.map_err(|error| Failure::about(path, error))?;
+    whole(path, bytes, format, reading).map(Opened::Whole)
+}
+
+/// Bytes that tell what a file is.
+const BEGINNING: usize = 4096;
+
+/// Raw words, a piece at a time, so that a file of any size takes the same memory.
+pub struct RawWords {
+    pub target: Target,
+    pub engine: Option<Engine>,
+    path: PathBuf,
+    reader: Box<dyn Read>,
+    buffer: Vec<u8>,
+    /// Bytes that went before the buffer.
+    offset: u64,
+}
+
+impl RawWords {
+    /// Bytes of a piece: whole words.
+    const PIECE: usize = WORD_BYTES << 12;
+
+    fn new(path: &Path, start: Vec<u8>, rest: Box<dyn Read>, reading: Reading) -> Outcome<Self> {
+        // A regular file is refused before anything of it has been printed.
+        let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file());
+        if let Some(size) = size.filter(|_| !files::is_dash(path)).map(|meta| meta.len()) {
+            let extra = size % WORD_BYTES as u64;
+            if extra != 0 {
+                return Err(broken_block(path, extra, size - extra));
+            }
+        }
+        Ok(Self {
+            target: reading.target.unwrap_or_default(),
+            engine: reading.engine,
+            path: path.to_owned(),
+            reader: Box::new(io::Cursor::new(start).chain(rest)),
+            buffer: vec![0; Self::PIECE],
+            offset: 0,
+        })
+    }
+
+    /// The words of the next piece; none at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read, or ends within a word (rule BLK-1).
+    pub fn next(&mut self) -> Outcome<impl ExactSizeIterator<Item = Word> + '_> {
+        let len = files::fill(&self.path, &mut self.reader, &mut self.buffer)?;
+        let (words, extra) = Word::split(&self.buffer[..len]);
+        if !extra.is_empty() {
+            let whole = self.offset + (len - extra.len()) as u64;
+            return Err(broken_block(&self.path, extra.len() as u64, whole));
+        }
+        self.offset += len as u64;
+        Ok(words)
+    }
+}
+
+fn broken_block(path: &Path, extra: u64, offset: u64) -> Failure {
+    let what = format!(
+        "is not whole words: {extra} bytes at offset {offset:#x} are no word of {WORD_BYTES} bytes (BLK-1)"
+    );
+    Failure::about(path, what)
+}
+
 /// Reads a file as what it is, or as what it is said to be.
 pub fn read(path: &Path, reading: Reading) -> Outcome<Input> {
     let bytes = files::read(path, MAX_BINARY)?;
     let format = reading.format.unwrap_or_else(|| detect(&bytes));
+    whole(path, bytes, format, reading)
+}
+
+/// Reads the bytes of a file.
+pub fn whole(path: &Path, bytes: Vec<u8>, format: InputFormat, reading: Reading) -> Outcome<Input> {
     match format {
         InputFormat::Image => match image::read(&bytes) {
             Ok(program) => Ok(Input::Program(Box::new(program))),
@@ -50,15 +141,10 @@ pub fn read(path: &Path, reading: Reading) -> Outcome<Input> {
         InputFormat::Raw => {
             let (words, rest) = Word::split(&bytes);
             if rest.is_empty() {
-                return Ok(Input::Words(
-                    reading.target.unwrap_or_default(),
-                    reading.engine,
-                    words.collect(),
-                ));
+                let target = reading.target.unwrap_or_default();
+                return Ok(Input::Words(target, reading.engine, words.collect()));
             }
-            let whole =
-                format!("{} bytes are not whole words of {WORD_BYTES} bytes (BLK-1)", bytes.len());
-            Err(Failure::about(path, whole))
+            Err(broken_block(path, rest.len() as u64, (bytes.len() - rest.len()) as u64))
         }
         InputFormat::Hex => {
             let words =
@@ -103,7 +189,7 @@ fn detect(bytes: &[u8]) -> InputFormat {
         return InputFormat::Image;
     }
     // Instruction words hold zero bytes; no text does. A few thousand bytes tell.
-    let start = &bytes[..bytes.len().min(4096)];
+    let start = &bytes[..bytes.len().min(BEGINNING)];
     let is_text = start.iter().all(|&byte| byte >= b' ' || byte.is_ascii_whitespace());
     if !is_text {
         return InputFormat::Raw;

@@ -24,7 +24,7 @@
 mod print;
 mod read;
 
-pub use print::print;
+pub use print::{print, print_with};
 pub use read::{AsmFile, read};
 
 /// Bytes of a constant on one line.

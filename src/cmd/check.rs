@@ -1,19 +1,20 @@
 //! `partita check`: every broken rule of every word and descriptor.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use partita::backend::program::{Program, Slot};
 use partita::isa::check::check;
 use partita::isa::violation::{Severity, Violation};
-use partita::isa::{Engine, Instruction, Target, Word, dma};
+use partita::isa::{Engine, Opcode, Target, Word, dma};
 use serde::Serialize;
 
 use crate::cli::{Common, Format, WordInput};
 use crate::failure::{Failure, Outcome, say};
-use crate::files;
-use crate::input::{self, Input, Reading};
+use crate::files::Output;
+use crate::input::{self, Input, Opened, Reading};
 
 #[derive(Args)]
 pub struct Options {
@@ -30,12 +31,12 @@ pub struct Options {
 
 /// One broken rule, with the item that breaks it.
 #[derive(Serialize)]
-struct Finding {
+struct Finding<'a> {
     /// Engine or DMA queue; absent for raw words of no stated engine.
-    queue: Option<String>,
+    queue: Option<&'a str>,
     /// Index of the item in its queue.
-    index: usize,
-    opcode: String,
+    index: u64,
+    opcode: &'a str,
     rule: &'static str,
     /// `error` or `warning`.
     severity: &'static str,
@@ -43,8 +44,8 @@ struct Finding {
     confidence: String,
     field: &'static str,
     offset: usize,
-    found: String,
-    allowed: String,
+    found: &'a str,
+    allowed: &'a str,
     /// The condition, and what to do.
     text: &'static str,
     fix: &'static str,
@@ -52,15 +53,18 @@ struct Finding {
     inside: Option<&'static str>,
 }
 
-/// What was judged.
-#[derive(Serialize)]
+/// Findings on their way out, and what they come to.
 struct Report {
-    target: String,
-    words: usize,
-    descriptors: usize,
+    out: Output,
+    format: Format,
+    quiet: bool,
+    target: Target,
+    words: u64,
+    descriptors: u64,
     /// Items that break a rule; warnings do not count.
-    illegal: usize,
-    findings: Vec<Finding>,
+    illegal: u64,
+    warnings: u64,
+    findings: u64,
 }
 
 pub fn run(options: &Options) -> Outcome {
@@ -69,31 +73,36 @@ pub fn run(options: &Options) -> Outcome {
         target: options.common.target,
         engine: options.words.engine,
     };
-    let report = match input::read(&options.file, reading)? {
-        Input::Program(mut program) => {
-            program.target = options.common.target_or(Some(program.target));
-            judge_program(&program)
-        }
-        Input::Words(target, engine, words) => {
-            if engine.is_none() && !options.common.quiet {
-                say(
-                    "note: no engine is stated, so the ENG rules are skipped; state it with --engine\n",
-                );
+    let report = match input::open(&options.file, reading)? {
+        Opened::Words(mut raw) => {
+            note_missing_engine(options, raw.engine);
+            let mut report = Report::new(options, raw.target)?;
+            loop {
+                let engine = raw.engine;
+                let words = raw.next()?;
+                if words.len() == 0 {
+                    break report;
+                }
+                report.words(engine, words)?;
             }
-            let mut report = Report::new(target);
-            report.words(engine, &words, target);
+        }
+        Opened::Whole(Input::Words(target, engine, words)) => {
+            note_missing_engine(options, engine);
+            let mut report = Report::new(options, target)?;
+            report.words(engine, words.into_iter())?;
             report
         }
-        Input::Ir(..) => {
+        Opened::Whole(Input::Program(mut program)) => {
+            program.target = options.common.target_or(Some(program.target));
+            let mut report = Report::new(options, program.target)?;
+            report.program(&program)?;
+            report
+        }
+        Opened::Whole(Input::Ir(..)) => {
             return Err(Failure::about(&options.file, "is program text; compile it first"));
         }
     };
-    let text = match options.format {
-        Format::Json => json(&report)?,
-        Format::Text => report.to_text(options.common.quiet),
-    };
-    files::write(options.common.output.as_deref(), text.as_bytes())?;
-    if report.illegal == 0 { Ok(()) } else { Err(Failure::CheckFailed) }
+    report.finish()
 }
 
 /// A value as indented JSON with a final line break.
@@ -103,107 +112,161 @@ pub fn json(value: &impl Serialize) -> Outcome<String> {
     Ok(text)
 }
 
-fn judge_program(program: &Program) -> Report {
-    let mut report = Report::new(program.target);
-    for (&engine, words) in &program.words {
-        report.words(Some(engine), words, program.target);
+/// One finding in one line.
+pub fn line(violation: &Violation) -> String {
+    let inside = violation.inside.map(|rule| format!(", inside {}", rule.id)).unwrap_or_default();
+    format!(
+        "{}[{}, {}{inside}]: {} (byte {}) is {}; allowed: {}",
+        severity(violation),
+        violation.rule.id,
+        violation.rule.confidence,
+        violation.field,
+        violation.offset,
+        violation.found,
+        violation.allowed
+    )
+}
+
+fn severity(violation: &Violation) -> &'static str {
+    match violation.severity {
+        Severity::Warning => "warning",
+        Severity::Error => "error",
     }
-    let mut done = std::collections::BTreeMap::new();
-    for descriptor in &program.dma {
-        let index = done.entry(descriptor.queue).or_insert(0usize);
-        let queue = Slot::Dma(descriptor.queue).to_string();
-        let broken = dma::check(descriptor, &program.target, program.io.hbm_bytes);
-        report.item(Some(queue), *index, "dma", broken);
-        report.descriptors += 1;
-        *index += 1;
+}
+
+fn note_missing_engine(options: &Options, engine: Option<Engine>) {
+    if engine.is_none() && !options.common.quiet {
+        say("note: no engine is stated, so the ENG rules are skipped; state it with --engine\n");
     }
-    report
 }
 
 impl Report {
-    fn new(target: Target) -> Self {
-        Self {
-            target: target.to_string(),
+    fn new(options: &Options, target: Target) -> Outcome<Self> {
+        let mut report = Self {
+            out: Output::create(options.common.output.as_deref())?,
+            format: options.format,
+            quiet: options.common.quiet,
+            target,
             words: 0,
             descriptors: 0,
             illegal: 0,
-            findings: Vec::new(),
-        }
-    }
-
-    fn words(&mut self, engine: Option<Engine>, words: &[Word], target: Target) {
-        for (index, word) in words.iter().enumerate() {
-            let broken = check(word, &target, engine);
-            if !broken.is_empty() {
-                let opcode = Instruction::decode(word).opcode();
-                let opcode = opcode.map_or_else(
-                    || format!("{:#04x}", word.opcode_byte()),
-                    |o| o.mnemonic().to_owned(),
-                );
-                self.item(engine.map(|engine| engine.to_string()), index, &opcode, broken);
-            }
-        }
-        self.words += words.len();
-    }
-
-    fn item(&mut self, queue: Option<String>, index: usize, opcode: &str, broken: Vec<Violation>) {
-        self.illegal += usize::from(broken.iter().any(Violation::is_error));
-        self.findings.extend(broken.into_iter().map(|violation| Finding {
-            queue: queue.clone(),
-            index,
-            opcode: opcode.to_owned(),
-            rule: violation.rule.id,
-            severity: match violation.severity {
-                Severity::Warning => "warning",
-                Severity::Error => "error",
-            },
-            confidence: violation.rule.confidence.to_string(),
-            field: violation.field,
-            offset: violation.offset,
-            found: violation.found,
-            allowed: violation.allowed,
-            text: violation.rule.text,
-            fix: violation.rule.fix,
-            inside: violation.inside.map(|rule| rule.id),
-        }));
-    }
-
-    /// Writing to a string cannot fail.
-    fn to_text(&self, quiet: bool) -> String {
-        let mut out = String::new();
-        let mut last = None;
-        for finding in &self.findings {
-            let place = (&finding.queue, finding.index);
-            if last != Some(place) {
-                let queue = finding.queue.as_deref().unwrap_or("word");
-                let _ = writeln!(out, "{queue}[{}] {}", finding.index, finding.opcode);
-                last = Some(place);
-            }
-            let inside = finding.inside.map(|rule| format!(", inside {rule}")).unwrap_or_default();
-            let _ = writeln!(
-                out,
-                "  {}[{}, {}{inside}]: {} (byte {}) is {}; allowed: {}",
-                finding.severity,
-                finding.rule,
-                finding.confidence,
-                finding.field,
-                finding.offset,
-                finding.found,
-                finding.allowed
-            );
-            if !quiet {
-                let _ = writeln!(out, "    {}; {}", finding.text, finding.fix);
-            }
-        }
-        let descriptors = match self.descriptors {
-            0 => String::new(),
-            count => format!(" and {count} descriptors"),
+            warnings: 0,
+            findings: 0,
         };
-        let _ = writeln!(
-            out,
-            "{} words{descriptors} for {}, {} illegal",
-            self.words, self.target, self.illegal
-        );
-        out
+        if report.format == Format::Json {
+            report.put(&format!("{{\n  \"target\": \"{target}\",\n  \"findings\": ["))?;
+        }
+        Ok(report)
+    }
+
+    fn put(&mut self, text: &str) -> Outcome {
+        self.out.write_all(text.as_bytes()).map_err(|error| self.out.failure(error))
+    }
+
+    fn program(&mut self, program: &Program) -> Outcome {
+        for (&engine, words) in &program.words {
+            self.words = 0;
+            self.words(Some(engine), words.iter().copied())?;
+        }
+        self.words = program.words.values().map(|words| words.len() as u64).sum();
+        let mut done = std::collections::BTreeMap::new();
+        for descriptor in &program.dma {
+            let index = done.entry(descriptor.queue).or_insert(0);
+            let queue = Slot::Dma(descriptor.queue).to_string();
+            let broken = dma::check(descriptor, &program.target, program.io.hbm_bytes);
+            self.item(Some(&queue), *index, "dma", broken)?;
+            self.descriptors += 1;
+            *index += 1;
+        }
+        Ok(())
+    }
+
+    /// Judges words; the first has the index of the count so far.
+    fn words(&mut self, engine: Option<Engine>, words: impl Iterator<Item = Word>) -> Outcome {
+        for word in words {
+            let broken = check(&word, &self.target, engine);
+            if !broken.is_empty() {
+                let opcode = Opcode::from_number(word.opcode_byte()).map_or_else(
+                    || format!("{:#04x}", word.opcode_byte()),
+                    |opcode| opcode.mnemonic().to_owned(),
+                );
+                self.item(engine.map(Engine::name), self.words, &opcode, broken)?;
+            }
+            self.words += 1;
+        }
+        Ok(())
+    }
+
+    /// Prints the findings about one item, warnings after errors.
+    fn item(
+        &mut self,
+        queue: Option<&str>,
+        index: u64,
+        opcode: &str,
+        broken: Vec<Violation>,
+    ) -> Outcome {
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            broken.into_iter().partition(Violation::is_error);
+        self.illegal += u64::from(!errors.is_empty());
+        self.warnings += warnings.len() as u64;
+        let mut text = String::new();
+        if self.format == Format::Text && errors.len() + warnings.len() > 0 {
+            let _ = writeln!(text, "{}[{index}] {opcode}", queue.unwrap_or("word"));
+        }
+        for violation in errors.into_iter().chain(warnings) {
+            let rule = violation.rule;
+            match self.format {
+                Format::Json => {
+                    text.push_str(if self.findings == 0 { "\n    " } else { ",\n    " });
+                    let finding = Finding {
+                        queue,
+                        index,
+                        opcode,
+                        rule: rule.id,
+                        severity: severity(&violation),
+                        confidence: rule.confidence.to_string(),
+                        field: violation.field,
+                        offset: violation.offset,
+                        found: &violation.found,
+                        allowed: &violation.allowed,
+                        text: rule.text,
+                        fix: rule.fix,
+                        inside: violation.inside.map(|rule| rule.id),
+                    };
+                    text.push_str(&serde_json::to_string(&finding).map_err(Failure::message)?);
+                }
+                Format::Text => {
+                    let _ = writeln!(text, "  {}", line(&violation));
+                    if !self.quiet {
+                        let _ = writeln!(text, "    {}; {}", rule.text, rule.fix);
+                    }
+                }
+            }
+            self.findings += 1;
+        }
+        self.put(&text)
+    }
+
+    fn finish(mut self) -> Outcome {
+        let Self { words, descriptors, illegal, warnings, target, .. } = self;
+        let text = match self.format {
+            Format::Json => format!(
+                "\n  ],\n  \"words\": {words},\n  \"descriptors\": {descriptors},\n  \"illegal\": {illegal},\n  \"warnings\": {warnings}\n}}\n"
+            ),
+            Format::Text => {
+                let descriptors = match descriptors {
+                    0 => String::new(),
+                    count => format!(" and {count} descriptors"),
+                };
+                let warnings = match warnings {
+                    0 => String::new(),
+                    count => format!(", {count} warnings"),
+                };
+                format!("{words} words{descriptors} for {target}, {illegal} illegal{warnings}\n")
+            }
+        };
+        self.put(&text)?;
+        self.out.finish()?;
+        if illegal == 0 { Ok(()) } else { Err(Failure::CheckFailed) }
     }
 }

@@ -1,21 +1,29 @@
 //! `partita dis`: words, hex text or an image to assembler text.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 use partita::backend::asm_file;
-use partita::isa::{Engine, Instruction, Target, Word, asm};
+use partita::isa::{Engine, Target, Word, asm, check};
 
+use super::check::line as finding_line;
 use crate::cli::{Common, WordInput};
 use crate::failure::{Failure, Outcome};
-use crate::files;
-use crate::input::{self, Input, Reading};
+use crate::files::{self, Output};
+use crate::input::{self, Input, Opened, Reading};
 
 #[derive(Args)]
 pub struct Options {
     /// Raw words, hex text or an image; `-` is standard input.
     pub file: PathBuf,
+    /// Show the bytes of each word beside it.
+    #[arg(long)]
+    pub hex: bool,
+    /// Show what `check` finds about a word below it.
+    #[arg(long)]
+    pub check: bool,
     #[command(flatten)]
     pub words: WordInput,
     #[command(flatten)]
@@ -29,28 +37,91 @@ pub fn run(options: &Options) -> Outcome {
         target: options.common.target,
         engine: options.words.engine,
     };
-    let text = match input::read(&options.file, reading)? {
-        Input::Program(program) => asm_file::print(&program),
-        Input::Words(target, engine, words) => print_words(target, engine, &words),
-        Input::Ir(..) => {
-            return Err(Failure::about(&options.file, "is program text; compile it first"));
+    let output = options.common.output.as_deref();
+    match input::open(&options.file, reading)? {
+        Opened::Words(mut raw) => {
+            let mut listing = Listing::new(options, raw.target, raw.engine)?;
+            loop {
+                let words = raw.next()?;
+                if words.len() == 0 {
+                    return listing.out.finish();
+                }
+                listing.words(words)?;
+            }
         }
-    };
-    files::write(options.common.output.as_deref(), text.as_bytes())
+        Opened::Whole(Input::Words(target, engine, words)) => {
+            let mut listing = Listing::new(options, target, engine)?;
+            listing.words(words.into_iter())?;
+            listing.out.finish()
+        }
+        Opened::Whole(Input::Program(program)) => {
+            let text = asm_file::print_with(&program, &mut |engine, word, line| {
+                comments(options, word, program.target, Some(engine), line);
+            });
+            files::write(output, text.as_bytes())
+        }
+        Opened::Whole(Input::Ir(..)) => {
+            Err(Failure::about(&options.file, "is program text; compile it first"))
+        }
+    }
 }
 
-/// A target other than the default and an engine are stated, so that the text means the same on its own.
-fn print_words(target: Target, engine: Option<Engine>, words: &[Word]) -> String {
-    let mut out = String::new();
-    if target != Target::default() {
-        let _ = writeln!(out, ".target {target}");
+/// A block of words on its way out.
+struct Listing<'a> {
+    options: &'a Options,
+    target: Target,
+    engine: Option<Engine>,
+    out: Output,
+    line: Vec<u8>,
+}
+
+impl<'a> Listing<'a> {
+    /// A target other than the default and an engine are stated, so that the text means the same on its own.
+    fn new(options: &'a Options, target: Target, engine: Option<Engine>) -> Outcome<Self> {
+        let mut out = Output::create(options.common.output.as_deref())?;
+        let mut head = String::new();
+        if target != Target::default() {
+            let _ = writeln!(head, ".target {target}");
+        }
+        if let Some(engine) = engine {
+            let _ = writeln!(head, ".engine {engine}");
+        }
+        out.write_all(head.as_bytes()).map_err(|error| out.failure(error))?;
+        Ok(Self { options, target, engine, out, line: Vec::new() })
     }
-    if let Some(engine) = engine {
-        let _ = writeln!(out, ".engine {engine}");
+
+    fn words(&mut self, words: impl Iterator<Item = Word>) -> Outcome {
+        let commented = self.options.hex || self.options.check;
+        let mut after = String::new();
+        for word in words {
+            self.line.clear();
+            asm::format_into(&mut self.line, &word, &self.target, &|_| None);
+            if commented {
+                after.clear();
+                comments(self.options, &word, self.target, self.engine, &mut after);
+                self.line.extend_from_slice(after.as_bytes());
+            }
+            self.line.push(b'\n');
+            self.out.write_all(&self.line).map_err(|error| self.out.failure(error))?;
+        }
+        Ok(())
     }
-    for word in words {
-        out.push_str(&asm::format_plain(&Instruction::decode(word), &target));
-        out.push('\n');
+}
+
+/// What the flags ask for, as comments after the text of a word.
+fn comments(
+    options: &Options,
+    word: &Word,
+    target: Target,
+    engine: Option<Engine>,
+    out: &mut String,
+) {
+    if options.hex {
+        let _ = write!(out, " ; {word}");
     }
-    out
+    if options.check {
+        for violation in check::check(word, &target, engine) {
+            let _ = write!(out, "\n  ; {}", finding_line(&violation));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use partita_isa::{Engine, Instruction, asm, dma};
+use partita_isa::{Engine, Instruction, Word, asm, dma};
 
 use crate::program::{IoTensor, Place, Program, Slot, Symbol};
 
@@ -11,6 +11,14 @@ use super::{DATA_BYTES, is_plain};
 
 /// The text of a program. Writing to a string cannot fail, so results of `write!` are dropped throughout.
 pub fn print(program: &Program) -> String {
+    print_with(program, &mut |_, _, _| {})
+}
+
+/// [`print()`] with comments: `annotate` may add to the line of each word.
+pub fn print_with(
+    program: &Program,
+    annotate: &mut dyn FnMut(Engine, &Word, &mut String),
+) -> String {
     let mut out = String::new();
     header(program, &mut out);
     let mut labels = Labels::new(&program.symbols);
@@ -42,6 +50,7 @@ pub fn print(program: &Program) -> String {
                 }
                 if let Some(word) = program.words.get(&now).and_then(|words| words.get(index)) {
                     out.push_str(&asm::format_plain(&Instruction::decode(word), &program.target));
+                    annotate(now, word, &mut out);
                     out.push('\n');
                 }
             }
