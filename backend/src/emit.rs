@@ -93,17 +93,18 @@ impl Emitter<'_> {
             );
         };
         self.hbm_end = end;
-        for (&arg, address) in self.func.args.iter().zip(addresses) {
+        for (index, (&arg, address)) in self.func.args.iter().zip(addresses).enumerate() {
             self.addresses[arg.index()] = Some(address);
             let name = self.func.values[arg].name.to_string();
-            let tensor = self.tensor(name, arg, address);
+            let random = self.func.arg_attrs.get(index).and_then(|attrs| attrs.random);
+            let tensor = IoTensor { random, ..self.tensor(name, arg, address) };
             self.program.io.inputs.push(tensor);
         }
     }
 
     fn tensor(&self, name: String, value: ValueId, address: u64) -> IoTensor {
         let ty = self.func.ty(value);
-        IoTensor { name, shape: ty.shape().to_vec(), dtype: ty.dtype(), address }
+        IoTensor { name, shape: ty.shape().to_vec(), dtype: ty.dtype(), address, random: None }
     }
 
     /// Addresses and constants of the buffers in HBM.

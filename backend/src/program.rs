@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use partita_ir::ElemType;
 use partita_ir::types::byte_count;
+use partita_ir::verify::check_random;
+use partita_ir::{ElemType, RandomRange};
 use partita_isa::dma::Descriptor;
 use partita_isa::{Engine, Target, Word};
 
@@ -50,7 +51,7 @@ pub struct DataBlock {
 }
 
 /// The table of arguments and results.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Io {
     /// Size of the HBM arena in bytes; every tensor, constant and spill slot lies inside.
     pub hbm_bytes: u64,
@@ -61,7 +62,7 @@ pub struct Io {
 }
 
 /// One argument or result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IoTensor {
     /// The argument's name without `%`, or `outN`.
     pub name: String,
@@ -71,6 +72,8 @@ pub struct IoTensor {
     pub dtype: ElemType,
     /// Byte address in HBM.
     pub address: u64,
+    /// How an argument is filled from a seed, where the source says.
+    pub random: Option<RandomRange>,
 }
 
 impl IoTensor {
@@ -78,6 +81,15 @@ impl IoTensor {
     pub fn byte_len(&self) -> Option<u64> {
         byte_count(&self.shape, self.dtype)
     }
+}
+
+/// Reads how an argument of a type is filled.
+///
+/// # Errors
+/// A text; it is no distribution, or not one of this type.
+pub(crate) fn read_random(text: &str, dtype: ElemType) -> Result<RandomRange, String> {
+    let random = text.parse()?;
+    check_random(random, dtype).map(|()| random)
 }
 
 /// How the program came to be.

@@ -23,7 +23,13 @@ fn descriptor(queue: u8, elem: Dtype, dims: &[(u32, i64, i64)]) -> Descriptor {
 }
 
 fn tensor(name: &str, shape: &[u64], address: u64) -> IoTensor {
-    IoTensor { name: name.to_owned(), shape: shape.to_vec(), dtype: ElemType::F32, address }
+    IoTensor {
+        name: name.to_owned(),
+        shape: shape.to_vec(),
+        dtype: ElemType::F32,
+        address,
+        random: None,
+    }
 }
 
 /// Two engines, two queues, constants and names of every kind.

@@ -72,6 +72,7 @@ fn program() -> Program {
         shape: vec![ROWS.into(), COLUMNS.into()],
         dtype: ElemType::F32,
         address,
+        random: None,
     };
     Program {
         target: Target::default(),

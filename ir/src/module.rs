@@ -1,5 +1,8 @@
 //! Modules, functions, operations and values.
 
+use std::fmt;
+use std::str::FromStr;
+
 use partita_isa::{Generation, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -69,6 +72,34 @@ pub enum RandomRange {
     Uniform(f64, f64),
     /// `int(a, b)`: integers, both ends included.
     Int(i64, i64),
+}
+
+impl fmt::Display for RandomRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform(low, high) => write!(f, "uniform({low:?}, {high:?})"),
+            Self::Int(low, high) => write!(f, "int({low}, {high})"),
+        }
+    }
+}
+
+impl FromStr for RandomRange {
+    type Err = String;
+
+    /// Reads what [`fmt::Display`] writes; whether it fits a type is not asked.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parse = || {
+            let (kind, rest) = text.trim().split_once('(')?;
+            let (low, high) = rest.strip_suffix(')')?.split_once(',')?;
+            let (low, high) = (low.trim(), high.trim());
+            match kind.trim() {
+                "uniform" => Some(Self::Uniform(low.parse().ok()?, high.parse().ok()?)),
+                "int" => Some(Self::Int(low.parse().ok()?, high.parse().ok()?)),
+                _ => None,
+            }
+        };
+        parse().ok_or_else(|| format!("`{text}` is no distribution: uniform(a, b) or int(a, b)"))
+    }
 }
 
 /// A value: its name without the `%`, its type, and where it comes from.

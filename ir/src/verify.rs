@@ -11,6 +11,8 @@
 //! Not checked here: what a machine accepts (the rules of the ISA).
 
 mod attrs;
+#[doc(inline)]
+pub use attrs::check_random;
 mod machine;
 mod tensor;
 

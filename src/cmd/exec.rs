@@ -31,11 +31,21 @@ pub fn run(options: &Options) -> Outcome {
         target: options.common.target,
         engine: options.words.engine,
     };
-    let Input::Program(program) = input::read(&options.file, reading)? else {
-        return Err(Failure::about(
-            &options.file,
-            "is not a whole program: it has no inputs and outputs",
-        ));
+    let program = match input::read(&options.file, reading)? {
+        Input::Program(program) => program,
+        Input::Ir(..) => {
+            return Err(Failure::about(
+                &options.file,
+                "is program text, not compiled; `partita run` compiles and executes it",
+            ));
+        }
+        Input::Words(..) => {
+            return Err(Failure::about(
+                &options.file,
+                "is words alone, without inputs and outputs to execute them on: `partita dis` prints them; \
+                 add `.io` and `.dma` lines to that text to execute it",
+            ));
+        }
     };
     if let Some(target) = options.common.target.filter(|&target| target != program.target) {
         let what = format!("is a program for {}, not for {target}", program.target);
@@ -49,7 +59,7 @@ pub fn run(options: &Options) -> Outcome {
         .map(|tensor| Wanted {
             name: tensor.name.clone(),
             ty: TensorType::new(tensor.shape.iter().copied(), tensor.dtype),
-            range: None,
+            range: tensor.random,
         })
         .collect();
     let inputs = options.tensors.load(&wanted, fp8(program.target), quiet)?;

@@ -136,7 +136,11 @@ fn header(program: &Program, out: &mut String) {
 fn io(kind: &str, tensor: &IoTensor, out: &mut String) {
     let dims: Vec<String> = tensor.shape.iter().map(u64::to_string).collect();
     let (name, dtype, dims) = (name(&tensor.name), tensor.dtype, dims.join(","));
-    let _ = writeln!(out, ".io {kind} {name} {dtype}[{dims}] at {:#x}", tensor.address);
+    let _ = write!(out, ".io {kind} {name} {dtype}[{dims}] at {:#x}", tensor.address);
+    if let Some(random) = tensor.random {
+        let _ = write!(out, " random {random}");
+    }
+    out.push('\n');
 }
 
 fn hex(bytes: &[u8], out: &mut String) {

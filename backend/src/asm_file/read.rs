@@ -6,7 +6,7 @@ use partita_ir::diag::Code;
 use partita_ir::{Diagnostic, ElemType, Source, Span};
 use partita_isa::{AsmError, Engine, Target, Word, asm, dma};
 
-use crate::program::{DataBlock, Io, IoTensor, Meta, Place, Program, Slot, Symbol};
+use crate::program::{DataBlock, Io, IoTensor, Meta, Place, Program, Slot, Symbol, read_random};
 
 use super::is_name_byte;
 
@@ -337,9 +337,10 @@ fn bytes(hex: Piece<'_>) -> Result<Vec<u8>, Fault> {
         .ok_or_else(|| hex.fault("not whole bytes in hex", "write two hex digits a byte"))
 }
 
-/// `NAME f32[2,3] at 0x40`
+/// `NAME f32[2,3] at 0x40`, for inputs also `NAME f32[2,3] at 0x40 random uniform(0.0, 1.0)`
 fn tensor(line: Piece<'_>) -> Result<IoTensor, Fault> {
-    const FORM: &str = "write NAME TYPE[DIM,DIM] at ADDRESS";
+    const FORM: &str =
+        "write NAME TYPE[DIM,DIM] at ADDRESS, and for an input perhaps random uniform(A, B)";
     let bad = |piece: Piece<'_>, what: &str| piece.fault(what.to_owned(), FORM);
     let (name, rest) = line.name().ok_or_else(|| bad(line, "a name is missing"))?;
     let open = rest.text.find('[').ok_or_else(|| bad(rest, "a shape in brackets is missing"))?;
@@ -359,9 +360,18 @@ fn tensor(line: Piece<'_>) -> Result<IoTensor, Fault> {
         shape.push(Piece { text, start: at }.trim().number()?);
         at += text.len() + 1;
     }
-    let (word, address) = after.word();
+    let (word, after_at) = after.word();
     if word.text != "at" {
         return Err(bad(after, "`at` and an address are missing"));
     }
-    Ok(IoTensor { name, shape, dtype, address: address.number()? })
+    let (address, rest) = after_at.word();
+    let address = address.number()?;
+    let random = match rest.word() {
+        (word, _) if word.text.is_empty() => None,
+        (word, range) if word.text == "random" => {
+            Some(read_random(range.text, dtype).map_err(|error| range.fault(error, FORM))?)
+        }
+        (word, _) => return Err(bad(word, "nothing but `random` follows the address")),
+    };
+    Ok(IoTensor { name, shape, dtype, address, random })
 }

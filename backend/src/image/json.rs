@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::program::{DataBlock, Io, IoTensor, Program};
+use crate::program::{DataBlock, Io, IoTensor, Program, read_random};
 
 use super::FORMAT;
 
@@ -39,6 +39,9 @@ struct Tensor {
     shape: Vec<u64>,
     dtype: String,
     address: u64,
+    /// As the source writes it: `uniform(-1.0, 1.0)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    random: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -54,12 +57,15 @@ impl Tensor {
             shape: tensor.shape.clone(),
             dtype: tensor.dtype.to_string(),
             address: tensor.address,
+            random: tensor.random.map(|random| random.to_string()),
         }
     }
 
     fn read(self) -> Result<IoTensor, String> {
         let dtype = self.dtype.parse().map_err(|error| format!("`{}`: {error}", self.name))?;
-        Ok(IoTensor { name: self.name, shape: self.shape, dtype, address: self.address })
+        let random = self.random.map(|text| read_random(&text, dtype)).transpose();
+        let random = random.map_err(|error| format!("`{}`: {error}", self.name))?;
+        Ok(IoTensor { name: self.name, shape: self.shape, dtype, address: self.address, random })
     }
 }
 

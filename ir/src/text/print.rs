@@ -7,7 +7,7 @@ use partita_isa::{Target, asm, dma};
 use crate::data::TensorData;
 use crate::entity::{OpId, ValueId};
 use crate::literal::Literal;
-use crate::module::{DEFAULT_TARGET, Func, Module, Op, Operand, RandomRange};
+use crate::module::{DEFAULT_TARGET, Func, Module, Op, Operand};
 use crate::ops::{MachineOp, OpKind, Seed, TensorOp};
 use crate::types::{ElemType, Type};
 
@@ -109,15 +109,8 @@ impl Printer<'_> {
             self.value(arg);
             self.put(": ");
             self.ty(self.func.ty(arg));
-            let random = self.func.arg_attrs.get(index).and_then(|attrs| attrs.random);
-            match random {
-                Some(RandomRange::Uniform(low, high)) => {
-                    self.show(format_args!(" {{random = uniform({low:?}, {high:?})}}"))
-                }
-                Some(RandomRange::Int(low, high)) => {
-                    self.show(format_args!(" {{random = int({low}, {high})}}"))
-                }
-                None => {}
+            if let Some(random) = self.func.arg_attrs.get(index).and_then(|attrs| attrs.random) {
+                self.show(format_args!(" {{random = {random}}}"));
             }
         }
         self.put(")");

@@ -145,10 +145,10 @@ struct Returned {
 /// Arguments, results, and which buffers must be filled.
 fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> (usize, Vec<Returned>) {
     let func = lowering.func;
-    for &arg in &func.args {
+    for (&arg, attrs) in func.args.iter().zip(&func.arg_attrs) {
         let ty = func.ty(arg);
         let tile = TileType::new(Space::Hbm, ty.shape().iter().copied(), ty.dtype());
-        let value = lowering.out.func.add_arg(&func.values[arg].name, tile, Default::default());
+        let value = lowering.out.func.add_arg(&func.values[arg].name, tile, attrs.clone());
         if let Some(buffer) =
             lowering.sources.view(arg).and_then(|view| view.pieces.first()).map(|p| p.buffer)
         {
