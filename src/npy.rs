@@ -3,9 +3,11 @@
 //! A header is believed only after its size, its nesting and the number of bytes that it promises have been
 //! checked against what the file can hold.
 
+use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read, Write};
 
 use npyz::npz::{NpzArchive, NpzWriter};
+use npyz::zip::ZipArchive;
 use npyz::zip::write::FileOptions;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeStr, WriterBuilder};
 
@@ -172,9 +174,12 @@ pub struct Npz(NpzArchive<Cursor<Vec<u8>>>);
 impl Npz {
     /// Reads the directory of the archive.
     pub fn open(bytes: Vec<u8>) -> Result<Self, String> {
-        NpzArchive::new(Cursor::new(bytes))
-            .map(Self)
-            .map_err(|error| format!("is not an npz archive: {error}"))
+        let mut archive = NpzArchive::new(Cursor::new(bytes))
+            .map_err(|error| format!("is not an npz archive, or one that is cut off: {error}"))?;
+        match repeated_name(archive.zip_archive()) {
+            None => Ok(Self(archive)),
+            Some(name) => Err(format!("holds two entries of the name `{name}`")),
+        }
     }
 
     /// Names of the arrays, sorted.
@@ -201,6 +206,19 @@ impl Npz {
             .map_err(|error| format!("array `{name}`: {error}"))?;
         read_npy(stream, accept).map(Some).map_err(|error| format!("array `{name}`: {error}"))
     }
+}
+
+/// A name that more than one entry of an archive has; which of them is meant, nobody can say.
+fn repeated_name(zip: &mut ZipArchive<Cursor<Vec<u8>>>) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    (0..zip.len()).find_map(|index| {
+        let name = zip.by_index_raw(index).ok()?.name().to_owned();
+        if seen.contains(&name) {
+            return Some(name);
+        }
+        seen.insert(name);
+        None
+    })
 }
 
 /// Writes one `.npy` file.
@@ -304,5 +322,20 @@ mod tests {
         assert_eq!(npz.array("b", |_| Ok(())).unwrap().unwrap().bytes, [8, 9]);
         assert!(npz.array("c", |_| Ok(())).unwrap().is_none());
         assert!(npz.array("a", |_| Err("no".to_owned())).unwrap_err().contains("no"));
+    }
+
+    #[test]
+    fn archives_that_are_cut_off_or_name_an_array_twice_are_refused() {
+        let one = array("<i4", &[1], &[7, 0, 0, 0]);
+        let good = npz_bytes([("a", &one), ("b", &one)]).unwrap();
+        let fault = |bytes: Vec<u8>| Npz::open(bytes).err().unwrap();
+        assert!(fault(good[..good.len() - 10].to_vec()).contains("cut off"));
+        let mut twice = good;
+        // Names stand before each entry and once more in the directory.
+        let places: Vec<usize> =
+            (0..twice.len()).filter(|&at| twice[at..].starts_with(b"b.npy")).collect();
+        assert_eq!(places.len(), 2);
+        places.iter().for_each(|&at| twice[at] = b'a');
+        assert!(fault(twice).contains("`a.npy`"));
     }
 }

@@ -91,20 +91,31 @@ impl TensorFlags {
             };
             values.push(match (array, seed) {
                 (Some(array), _) => arrays::to_tensor(array, &want.ty, self.cast_inputs, fp8)
-                    .map_err(|error| Failure::Message(format!("argument `{}`: {error}", want.name)))?,
-                (None, Some(seed)) => {
-                    random_tensor(&want.ty, want.range, &mut Rng::new(seed)).map_err(Failure::message)?
-                }
-                (None, None) => {
-                    let name = &want.name;
-                    return Err(Failure::Usage(format!(
-                        "argument `{name}` ({}) has no value: give --inputs IN.npz, --input {name}=F.npy or --random SEED",
-                        want.ty
-                    )));
-                }
+                    .map_err(|error| {
+                        Failure::Message(format!("argument `{}`: {error}", want.name))
+                    })?,
+                (None, Some(seed)) => random_tensor(&want.ty, want.range, &mut Rng::new(seed))
+                    .map_err(Failure::message)?,
+                (None, None) => return Err(self.no_value(want)),
             });
         }
         Ok(values)
+    }
+
+    /// An archive that lacks an argument is a wrong input; no archive and no seed, wrong usage.
+    fn no_value(&self, want: &Wanted) -> Failure {
+        let Wanted { name, ty, .. } = want;
+        match &self.inputs {
+            Some(path) => Failure::about(
+                path,
+                format!(
+                    "holds no array `{name}` for the argument of {ty}; add it, or give --input {name}=F.npy"
+                ),
+            ),
+            None => Failure::Usage(format!(
+                "argument `{name}` ({ty}) has no value: give --inputs IN.npz, --input {name}=F.npy or --random SEED"
+            )),
+        }
     }
 
     /// Names that no argument answers to: wrong on the command line, a note in an archive.
@@ -154,7 +165,7 @@ impl TensorFlags {
             let want = arrays::to_tensor(want, got.ty(), true, fp8)
                 .map_err(|error| Failure::about(path, error))?;
             let tolerance = Tolerance::with(got.dtype(), self.rtol, self.atol);
-            let found = compare_tol(got, &want, tolerance).map_err(Failure::message)?;
+            let found = compare_tol(got, &want, tolerance, fp8).map_err(Failure::message)?;
             all_agree &= found.is_match();
             // Writing to a string cannot fail.
             let _ = writeln!(text, "expect {name}: {found}");

@@ -1,7 +1,7 @@
 //! Fusion of whole functions.
 
 use partita_ir::eval::random::dyadic_inputs;
-use partita_ir::eval::{EvalOptions, Tolerance, compare_tol, eval_func};
+use partita_ir::eval::{EvalOptions, Fp8Options, Tolerance, compare_tol, eval_func};
 use partita_ir::{Func, Source, TensorOp};
 use partita_isa::{Generation, Target};
 use partita_passes::fuse::{FuseOptions, FuseResult, fuse};
@@ -34,7 +34,7 @@ fn same_results(before: &Func, after: &Func) {
         let got = eval_func(after, &inputs, &EvalOptions::default()).expect("the output evaluates");
         assert_eq!(want.len(), got.len());
         for (got, want) in got.iter().zip(&want) {
-            compare_tol(got, want, Tolerance::Exact)
+            compare_tol(got, want, Tolerance::Exact, Fp8Options::default())
                 .unwrap_or_else(|error| panic!("{error:?}\n{after}"));
         }
     }

@@ -174,11 +174,17 @@ impl Tally {
         }
     }
 
-    fn worst(&self, got: &TensorData, want: &TensorData) -> Option<Difference> {
+    fn worst(&self, got: &TensorData, want: &TensorData, fp8: Fp8Options) -> Option<Difference> {
         let worst = self.worst.as_ref()?;
         let text = |data: &TensorData| {
-            data.bits(worst.index)
-                .map_or_else(String::new, |bits| Literal::from_bits(bits, data.dtype()).to_string())
+            data.bits(worst.index).map_or_else(String::new, |bits| {
+                let literal = match data.dtype() {
+                    // Literals of the language have the type's own coding.
+                    dtype @ ElemType::F8E4M3 if fp8.ocp => Literal::Float(number(bits, dtype, fp8)),
+                    dtype => Literal::from_bits(bits, dtype),
+                };
+                literal.to_string()
+            })
         };
         Some(Difference {
             index: position(worst.index, want.shape()),
@@ -202,7 +208,7 @@ fn position(mut index: usize, shape: &[u64]) -> Vec<u64> {
 }
 
 /// Compares element by element within a tolerance. The shapes must agree; element
-/// types may differ, numbers being compared.
+/// types may differ, numbers being compared, with 8-bit floats read as `fp8` says.
 ///
 /// # Errors
 /// [`CompareError::Types`] when the shapes differ.
@@ -210,11 +216,11 @@ pub fn compare_tol(
     got: &TensorData,
     want: &TensorData,
     tolerance: Tolerance,
+    fp8: Fp8Options,
 ) -> Result<Comparison, CompareError> {
     if got.shape() != want.shape() {
         return Err(CompareError::Types(Box::new([got.ty().clone(), want.ty().clone()])));
     }
-    let fp8 = Fp8Options::default();
     let mut tally = Tally::default();
     for (index, (g, w)) in got.iter_bits().zip(want.iter_bits()).enumerate() {
         if g == w && got.dtype() == want.dtype() {
@@ -223,12 +229,12 @@ pub fn compare_tol(
         let error = if got.dtype() == want.dtype() {
             element_distance(g, w, want.dtype(), fp8)
         } else {
-            distance(number(g, got.dtype()), number(w, want.dtype()))
+            distance(number(g, got.dtype(), fp8), number(w, want.dtype(), fp8))
         };
         let (allowed, passes) = match tolerance {
             Tolerance::Exact => (0.0, error == 0.0),
             Tolerance::Close { rtol, atol } => {
-                let allowed = atol + rtol * number(w, want.dtype()).abs();
+                let allowed = atol + rtol * number(w, want.dtype(), fp8).abs();
                 (allowed, error == 0.0 || (error.is_finite() && error <= allowed))
             }
             Tolerance::Ulps(n) => {
@@ -245,17 +251,17 @@ pub fn compare_tol(
     Ok(Comparison {
         elements: want.len(),
         mismatches: tally.mismatches,
-        worst: tally.worst(got, want),
+        worst: tally.worst(got, want, fp8),
         max_error: tally.max_error,
         tolerance,
     })
 }
 
-fn number(bits: u64, dtype: ElemType) -> f64 {
+fn number(bits: u64, dtype: ElemType, fp8: Fp8Options) -> f64 {
     if dtype.is_float() {
-        f64::from(convert::decode_f32(bits, dtype, Fp8Options::default()))
+        f64::from(convert::decode_f32(bits, dtype, fp8))
     } else {
-        convert::decode_int(bits, dtype, Fp8Options::default()) as f64
+        convert::decode_int(bits, dtype, fp8) as f64
     }
 }
 
@@ -290,7 +296,7 @@ pub fn compare(got: &TensorData, want: &Bounded) -> Result<CompareOk, CompareErr
         }
     }
     if tally.mismatches > 0
-        && let Some(worst) = tally.worst(got, reference)
+        && let Some(worst) = tally.worst(got, reference, want.fp8)
     {
         return Err(CompareError::Mismatch {
             mismatches: tally.mismatches,

@@ -1,8 +1,17 @@
 use super::*;
 use crate::eval::compare::ulps_apart;
 use crate::eval::random::{Rng, dyadic_tensor, random_tensor};
-use crate::eval::{Tolerance, compare_tol};
+use crate::eval::{CompareError, Comparison, Fp8Options, Tolerance};
 use crate::module::RandomRange;
+
+/// With 8-bit floats in their own coding.
+fn compare_tol(
+    got: &TensorData,
+    want: &TensorData,
+    tolerance: Tolerance,
+) -> Result<Comparison, CompareError> {
+    crate::eval::compare_tol(got, want, tolerance, Fp8Options::default())
+}
 
 #[test]
 fn defaults_and_overrides() {
@@ -55,6 +64,24 @@ fn units_in_the_last_place() {
     assert!(compare_tol(&at(0x81), &at(0x00), tol).unwrap().is_match());
     assert!(!compare_tol(&at(0x78), &at(0x77), tol).unwrap().is_match());
     assert_eq!(ulps_apart(0x8001, 0x0001, ElemType::F16), 2);
+}
+
+#[test]
+fn the_highest_codes_of_ocp_floats_are_numbers() {
+    // OCP E4M3: 0x78 is 256, 0x79 is 288, 0x7e is 448, 0x7f is NaN; without OCP 0x78 is infinity and the
+    // codes above it are NaN.
+    let at = |bits| TensorData::from_bits(ty(&[1], ElemType::F8E4M3), &[bits]).unwrap();
+    let ocp = Fp8Options { ocp: true, ..Fp8Options::default() };
+    let tol = Tolerance::of(ElemType::F8E4M3);
+    let found = |got, want, fp8| crate::eval::compare_tol(&at(got), &at(want), tol, fp8).unwrap();
+    assert!(found(0x79, 0x78, ocp).is_match());
+    assert_eq!(found(0x79, 0x78, ocp).max_error, 32.0);
+    assert!(found(0x78, 0x77, ocp).is_match());
+    let far = found(0x7e, 0x79, ocp);
+    assert!(!far.is_match());
+    assert!(far.to_string().contains("got 448.0, want 288.0"), "{far}");
+    assert!(!found(0x7f, 0x7e, ocp).is_match());
+    assert!(!found(0x79, 0x78, Fp8Options::default()).is_match());
 }
 
 #[test]
