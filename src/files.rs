@@ -1,13 +1,13 @@
 //! Reading inputs within limits, and writing outputs whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Outcome};
 
 /// The most source text that is read: larger inputs are refused before any parser sees them.
-pub const MAX_TEXT: u64 = 64 << 20;
+pub const MAX_TEXT: u64 = partita::ir::text::MAX_TEXT as u64;
 
 /// The most bytes of an image, of raw words or of an array file that are read.
 pub const MAX_BINARY: u64 = 4 << 30;
@@ -81,6 +81,19 @@ pub fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome {
     let mut out = Output::create(path)?;
     out.write_all(bytes).map_err(|error| out.failure(error))?;
     out.finish()
+}
+
+/// Refuses to write bytes that are no text to a terminal; `-o -` insists.
+///
+/// # Errors
+/// Wrong usage: no output is named, and standard output is a terminal.
+pub fn refuse_terminal(output: Option<&Path>, what: &str) -> Outcome {
+    match output {
+        None if io::stdout().is_terminal() => Err(Failure::Usage(format!(
+            "{what} is not text for a terminal: name a file with -o FILE"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// An output that is written in pieces. A file appears under its name when it is finished, so that the

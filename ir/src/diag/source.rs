@@ -54,7 +54,9 @@ impl Source {
     fn lines(&self) -> &[usize] {
         self.lines.get_or_init(|| {
             let newlines = self.text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-            [0].into_iter().chain(newlines.map(|(at, _)| at + 1)).collect()
+            // A byte order mark is no character of the first line.
+            let first = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+            [first].into_iter().chain(newlines.map(|(at, _)| at + 1)).collect()
         })
     }
 

@@ -26,7 +26,13 @@ use crate::verify;
 pub const GRAMMAR: &str = include_str!("partita.pest");
 
 /// The most bytes that a text may have.
-pub const MAX_TEXT: usize = 1 << 30;
+pub const MAX_TEXT: usize = 64 << 20;
+
+/// What to do about a text that is larger.
+pub const MAX_TEXT_HELP: &str = "make large constants arguments, and give them with --inputs";
+
+/// A mark that some editors put first; it is no part of the text.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Reads a module without verifying it: names are resolved, types are as written.
 ///
@@ -57,4 +63,30 @@ pub fn load(source: &Source) -> Result<Module, Vec<Diagnostic>> {
 /// cuts the text first, accepts the same.
 pub fn matches_grammar(text: &str) -> bool {
     grammar::matches_file(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_and_moves_no_place() {
+        const NAMELESS: &str =
+            "func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n  return %b : tensor<4xf32>\n}\n";
+        let marked = format!("\u{feff}{}", NAMELESS.replace("%b", "%a"));
+        assert!(load(&Source::new("m.pta", marked.as_str())).is_ok());
+        assert!(matches_grammar(&marked));
+        let first_place = |text: String| {
+            let source = Source::new("m.pta", text);
+            let found = load(&source).unwrap_err();
+            source.line_column(found[0].primary.span.start as usize)
+        };
+        let on_first_line = NAMELESS.replace("func @main(%a", "func @main(%a: tensor<4xf32>, %a");
+        for text in [NAMELESS, &on_first_line] {
+            assert_eq!(first_place(format!("\u{feff}{text}")), first_place(text.to_owned()));
+        }
+        assert_eq!(first_place(on_first_line), (1, 31));
+        // Elsewhere it is a character like any other, and no white space.
+        assert!(load(&Source::new("m.pta", format!(" {marked}"))).is_err());
+    }
 }

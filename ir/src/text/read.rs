@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::grammar::{Rule, parse_piece};
 use super::read_func::FuncReader;
 use super::scan::{MAX_NESTING, Piece, PieceKind, Scanner};
-use super::{MAX_TEXT, read_type};
+use super::{MAX_TEXT, MAX_TEXT_HELP, read_type};
 use crate::diag::{Code, Diagnostic, Source, Span};
 use crate::module::Module;
 
@@ -27,8 +27,8 @@ pub fn read(source: &Source) -> (Module, Vec<Diagnostic>) {
         in_module: false,
     };
     if source.text.len() > MAX_TEXT {
-        let error =
-            Diagnostic::error(Code::TooLarge, "the text has more than 1 GiB", Span::new(0, 0));
+        let message = format!("the text has more than {} MiB", MAX_TEXT >> 20);
+        let error = Diagnostic::error(Code::TooLarge, message, Span::new(0, 0)).help(MAX_TEXT_HELP);
         return (reader.module, vec![error]);
     }
     reader.run();

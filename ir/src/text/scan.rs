@@ -6,6 +6,8 @@
 //! occur within another. A wrong statement thus costs itself and nothing else.
 //! Brackets are counted on the way, because the grammar recurses on the stack.
 
+use super::BYTE_ORDER_MARK;
+
 /// What a piece is, judged by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceKind {
@@ -47,7 +49,8 @@ pub struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { bytes: text.as_bytes(), pos: 0 }
+        let pos = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        Self { bytes: text.as_bytes(), pos }
     }
 
     fn byte(&self, at: usize) -> u8 {
