@@ -272,6 +272,77 @@ fn compiled_programs_execute_and_survive_the_assembler() {
 }
 
 #[test]
+fn a_seed_means_the_same_to_the_source_and_to_what_is_compiled_from_it() {
+    let dir = Dir::new("ranges");
+    let ranged = ADD
+        .replace("%x: tensor<4x8xf32>", "%x: tensor<4x8xf32> {random = uniform(1000.0, 1000.1)}")
+        .replace("%y: tensor<4x8xf32>", "%y: tensor<4x8xf32> {random = int(-5, 5)}");
+    let file = dir.file("add.pta", ranged);
+    let image = dir.path("add.img");
+    let assembler = dir.path("add.asm");
+    let tpb = dir.path("add.tpb.pta");
+    let from_tpb = dir.path("tpb.img");
+    succeeds(&["compile", arg(&file), "-o", arg(&image)]);
+    succeeds(&["dis", arg(&image), "-o", arg(&assembler)]);
+    succeeds(&["compile", arg(&file), "--emit", "tpb", "-o", arg(&tpb)]);
+    succeeds(&["compile", arg(&tpb), "-o", arg(&from_tpb)]);
+    let lines = fs::read_to_string(&assembler).unwrap();
+    assert!(lines.contains(" random uniform(1000.0, 1000.1)\n"), "{lines}");
+    assert!(lines.contains(" random int(-5, 5)\n"), "{lines}");
+    let results = |subcommand: &str, program: &Path| {
+        let out = dir.path("out.npz");
+        succeeds(&[subcommand, arg(program), "--random", "5", "--outputs", arg(&out)]);
+        fs::read(out).unwrap()
+    };
+    let ran = results("run", &file);
+    for program in [&image, &assembler, &from_tpb] {
+        assert_eq!(results("exec", program), ran, "{}", program.display());
+    }
+    for (wrong, part) in [
+        ("uniform(2.0, 1.0)", "empty"),
+        ("normal(0.0, 1.0)", "no distribution"),
+        ("int(0, 5) 7", "no distribution"),
+    ] {
+        let bad = dir.file("bad.asm", lines.replace("uniform(1000.0, 1000.1)", wrong));
+        fails(&["exec", arg(&bad), "--random", "5"], 1, part);
+    }
+    let bad = dir.file("bad.asm", lines.replace("random uniform", "seed uniform"));
+    fails(&["exec", arg(&bad), "--random", "5"], 1, "nothing but `random`");
+}
+
+#[test]
+fn what_cannot_be_executed_says_what_to_do() {
+    let dir = Dir::new("exec");
+    let file = dir.file("add.pta", ADD);
+    fails(&["exec", arg(&file)], 1, "is program text, not compiled; `partita run`");
+    let words = dir.file("words.bin", [0u8; 128]);
+    fails(&["exec", arg(&words)], 1, "without inputs and outputs");
+    fails(&["exec", arg(&words)], 1, "`partita dis`");
+}
+
+#[test]
+fn wrong_inputs_are_status_1() {
+    let dir = Dir::new("inputs");
+    let file = dir.file("add.pta", ADD);
+    fails(&["run", arg(&file), "--random", "1", "--entry", "foo"], 1, "there is no function @foo");
+    let single = dir.file(
+        "one.pta",
+        "func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {\n  return %x : tensor<4x8xf32>\n}\n",
+    );
+    let archive = dir.path("one.npz");
+    // An archive of `out0` alone, which is no argument.
+    succeeds(&["run", arg(&single), "--random", "1", "--outputs", arg(&archive)]);
+    fails(&["run", arg(&file), "--inputs", arg(&archive)], 1, "holds no array `x`");
+    let cut = fs::read(&archive).unwrap();
+    let cut = dir.file("cut.npz", &cut[..cut.len() - 10]);
+    fails(&["run", arg(&file), "--inputs", arg(&cut)], 1, "cut off");
+    fails(&["opt", arg(&file), "--passes", "nope"], 2, "the passes are canonicalize,");
+    fails(&["opt", arg(&file), "--to", "nope"], 2, "the passes are canonicalize,");
+    let marked = dir.file("bom.pta", format!("\u{feff}{ADD}"));
+    succeeds(&["run", arg(&marked), "--random", "1", "--verify"]);
+}
+
+#[test]
 fn raw_words_survive_the_assembler_legal_or_not() {
     let dir = Dir::new("words");
     // Every first byte, and bytes that no table knows after it.

@@ -68,6 +68,9 @@ pub fn run(options: &Options) -> Outcome {
             "raw words go to one file per engine: name them with -o PROG".to_owned(),
         ));
     }
+    if options.emit == Emit::Image {
+        files::refuse_terminal(output, "an image")?;
+    }
     let reading =
         Reading { format: options.input_format, target: options.common.target, engine: None };
     let Input::Ir(source, language) = input::read(&options.file, reading)? else {

@@ -23,7 +23,7 @@ pub struct Options {
     /// The program, in any dialect; `-` is standard input.
     pub file: PathBuf,
     /// Passes in the order in which they run, separated by commas; without it, the whole default pipeline.
-    #[arg(long, value_name = "PASSES", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_name = "PASSES", value_parser = pipeline, conflicts_with_all = ["from", "to"])]
     pub passes: Option<Pipeline>,
     /// Begin the default pipeline with this pass.
     #[arg(long, value_name = "PASS", value_parser = pass_name)]
@@ -71,7 +71,12 @@ pub struct Options {
 fn pass_name(text: &str) -> Result<&'static str, String> {
     PassInfo::find(text)
         .map(|pass| pass.name)
-        .ok_or_else(|| "no such pass; `partita passes` lists them".to_owned())
+        .ok_or_else(|| format!("no such pass; the passes are {}", Pipeline::default()))
+}
+
+fn pipeline(text: &str) -> Result<Pipeline, String> {
+    text.parse::<Pipeline>()
+        .map_err(|error| format!("{error}; the passes are {}", Pipeline::default()))
 }
 
 /// Which remarks are printed.
