@@ -343,6 +343,18 @@ fn wrong_inputs_are_status_1() {
 }
 
 #[test]
+fn a_module_around_functions_is_no_stablehlo() {
+    let dir = Dir::new("module");
+    let around = dir.file("around.pta", format!("module {{\n{ADD}}}\n"));
+    succeeds(&["run", arg(&around), "--random", "1", "--verify"]);
+    let nested = dir.file("nested.pta", format!("module {{\nmodule {{\n{ADD}}}\n}}\n"));
+    fails(&["run", arg(&nested), "--random", "1"], 1, "a module cannot begin here");
+    let hlo = "module @m {\n  func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n    %0 = stablehlo.add %a, %a : tensor<4xf32>\n    return %0 : tensor<4xf32>\n  }\n}\n";
+    let hlo = dir.file("add.mlir", hlo);
+    fails(&["run", arg(&hlo), "--random", "1"], 1, "StableHLO is not read");
+}
+
+#[test]
 fn raw_words_survive_the_assembler_legal_or_not() {
     let dir = Dir::new("words");
     // Every first byte, and bytes that no table knows after it.
