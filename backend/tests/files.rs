@@ -6,7 +6,7 @@ use partita_backend::asm_file;
 use partita_backend::cost::{ProgramCost, dma_cost};
 use partita_backend::image;
 use partita_backend::program::{DataBlock, Io, IoTensor, Meta, Place, Program, Slot, Symbol};
-use partita_ir::{ElemType, Source};
+use partita_ir::{ElemType, RandomRange, Source};
 use partita_isa::dma::{Descriptor, DmaAddr, DmaDim, DmaKind, List};
 use partita_isa::{Dtype, Engine, Generation, Instruction, Opcode, Target, Word};
 
@@ -64,7 +64,16 @@ fn sample() -> Program {
         ],
         io: Io {
             hbm_bytes: 1 << 20,
-            inputs: vec![tensor("x", &[128, 512], 0x1000), tensor("a b; \"c\"", &[], 4)],
+            inputs: vec![
+                IoTensor {
+                    random: Some(RandomRange::Uniform(-0.1, 1e-300)),
+                    ..tensor("x", &[128, 512], 0x1000)
+                },
+                IoTensor {
+                    random: Some(RandomRange::Int(-3, i64::MAX)),
+                    ..tensor("a b; \"c\"", &[], 4)
+                },
+            ],
             outputs: vec![tensor("out0", &[0, 3], 0x8000)],
         },
         meta: Meta {
