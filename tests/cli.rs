@@ -399,6 +399,26 @@ fn illegal_words_fail_the_check_with_their_rules() {
     );
 }
 
+/// `script` gives the command a terminal; where there is none of that kind, nothing is tested.
+#[test]
+fn an_image_is_not_written_to_a_terminal() {
+    let dir = Dir::new("terminal");
+    let file = dir.file("add.pta", ADD);
+    let call = |flags: &str| {
+        let line = format!("{} compile {} {flags}", env!("CARGO_BIN_EXE_partita"), arg(&file));
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).stdin(Stdio::null()).output()
+    };
+    match call("--emit asm") {
+        Ok(output) if text(&output.stdout).contains(".target cayman") => {}
+        _ => return println!("skipped: there is no `script` that runs a command"),
+    }
+    let refused = call("").unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stdout).contains("-o FILE"), "{}", text(&refused.stdout));
+    assert!(!refused.stdout.windows(4).any(|bytes| bytes == b"\x7fELF"));
+}
+
 #[test]
 fn a_failure_leaves_no_output_behind() {
     let dir = Dir::new("partial");
