@@ -317,6 +317,16 @@ fn broken(pass: &PassInfo, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.into_iter().map(|diagnostic| diagnostic.note(note.clone())).collect()
 }
 
+/// A broken promise of the compiler is the author's own mistake when the text was of a machine dialect.
+fn blame(fault: Diagnostic, written: Dialect) -> Diagnostic {
+    if written == Dialect::Tensor || fault.code != Code::Internal {
+        return fault;
+    }
+    let help =
+        format!("the {} text is at fault; `partita isa RULE` explains a rule", written.name());
+    Diagnostic { code: Code::Instruction, ..fault }.help(help)
+}
+
 /// What a compilation gives.
 #[derive(Debug)]
 pub struct Compiled {
@@ -364,16 +374,22 @@ pub fn compile(
     let single = Module { funcs: vec![func], ..module.clone() };
     let mut cx = Context { fuse: options.fuse, ..Context::new(*target) };
     let mut tile_module = single.clone();
-    let tpb_module = options.pipeline.run(&single, &mut cx, options.verify, |step| {
+    let written = Dialect::of(&single.funcs[0]);
+    let lowered = options.pipeline.run(&single, &mut cx, options.verify, |step| {
         if step.pass.gives == Dialect::Tile {
             tile_module = step.after.clone();
         }
+    });
+    let tpb_module = lowered.map_err(|found| {
+        found.into_iter().map(|fault| blame(fault, written)).collect::<Vec<_>>()
     })?;
     let func = tpb_module.func(entry).ok_or_else(missing)?;
     let meta = partita_backend::program::Meta {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pipeline: options.pipeline.passes.iter().map(|pass| pass.name.to_owned()).collect(),
     };
-    let program = partita_backend::emit::emit(func, *target, meta)?;
+    let program = partita_backend::emit::emit(func, *target, meta).map_err(|found| {
+        found.into_iter().map(|fault| blame(fault, written)).collect::<Vec<_>>()
+    })?;
     Ok(Compiled { program, tile_module, tpb_module, remarks: cx.remarks, stats: cx.stats })
 }

@@ -16,6 +16,7 @@ use partita_ir::{Diagnostic, Func, Operand, Space, ValueDef};
 use partita_isa::{Instruction, Target, Word};
 
 use crate::scratch::SCRATCH_BYTES;
+use crate::tile::MAIN_MEMORY;
 
 /// Alignment of tiles within a partition, in bytes.
 const ALIGN: u64 = crate::tile::ALIGN;
@@ -23,7 +24,8 @@ const ALIGN: u64 = crate::tile::ALIGN;
 /// Places the tiles of a function; the result is in the `tpb` dialect.
 ///
 /// # Errors
-/// The live tiles do not fit SBUF ([`Code::Capacity`]), or a buffer has 2⁶³ bytes.
+/// The live tiles do not fit SBUF ([`Code::Capacity`]), or the buffers main memory
+/// ([`Code::MainMemory`]).
 pub fn place(func: &Func, target: &Target) -> Result<Func, Vec<Diagnostic>> {
     let addresses = addresses(func, target)?;
     let mut placed = func.clone();
@@ -79,7 +81,7 @@ fn addresses(func: &Func, target: &Target) -> Result<Vec<u64>, Vec<Diagnostic>> 
         let bytes = func.ty(value).as_tile()?.bytes_per_partition()?;
         let at = hbm;
         hbm = hbm.checked_add(bytes)?.checked_next_multiple_of(HBM_ALIGN)?;
-        Some(at)
+        (hbm <= MAIN_MEMORY).then_some(at)
     };
     let lives = lifetimes(func);
     let mut chip = Arena::new(target.generation.sbuf_usable().saturating_sub(SCRATCH_BYTES));
@@ -214,12 +216,13 @@ fn span_of(func: &Func, op: OpId) -> partita_ir::Span {
 
 fn no_arguments(func: &Func) -> Diagnostic {
     let message = "the arguments are not buffers in main memory of fewer than 2^63 bytes in all";
-    Diagnostic::error(Code::Capacity, message, func.spans.name)
+    Diagnostic::error(Code::MainMemory, message, func.spans.name)
 }
 
 fn too_large(func: &Func, value: ValueId) -> Diagnostic {
-    let message = format!("the buffers up to `%{}` pass 2^63 bytes", func.values[value].name);
-    Diagnostic::error(Code::Capacity, message, span_of_value(func, value))
+    let name = &func.values[value].name;
+    let message = format!("with `%{name}` the buffers pass {MAIN_MEMORY} bytes of main memory");
+    Diagnostic::error(Code::MainMemory, message, span_of_value(func, value))
 }
 
 fn no_room(func: &Func, op: OpId, bytes: u64, target: &Target) -> Diagnostic {

@@ -136,17 +136,22 @@ fn dependences(func: &Func, target: &Target) -> Result<Waits, Vec<Diagnostic>> {
     Ok(out)
 }
 
+/// An access of the bytes `low..high` around a base. What lies outside any memory is refused when the
+/// word or descriptor is emitted.
+fn access(region: Region, base: i64, (low, high): (i64, i64), write: bool) -> Access {
+    let byte = |distance: i64| base.saturating_add(distance).max(0) as u64;
+    Access { region, start: byte(low), end: byte(high), write }
+}
+
 fn word_accesses(inst: &Instruction, target: &Target) -> Vec<Access> {
     let view = View::of(inst);
-    let access = |operand: &partita_backend::cost::Operand, write: bool| {
+    let touch = |operand: &partita_backend::cost::Operand, write: bool| {
         let at = operand.location(target.generation)?;
-        let (low, high) = operand.extent();
         let region = if at.memory == Memory::Psum { Region::Psum } else { Region::Sbuf };
-        let start = i64::from(at.byte);
-        Some(Access { region, start: (start + low) as u64, end: (start + high) as u64, write })
+        Some(access(region, i64::from(at.byte), operand.extent(), write))
     };
-    let reads = view.reads().filter_map(|operand| access(operand, false));
-    let writes = view.destination.iter().filter_map(|operand| access(operand, true));
+    let reads = view.reads().filter_map(|operand| touch(operand, false));
+    let writes = view.destination.iter().filter_map(|operand| touch(operand, true));
     // A predicated copy keeps what it does not write, and so reads it; a write orders as much.
     reads.chain(writes).collect()
 }
@@ -160,15 +165,15 @@ fn descriptor_accesses(desc: &Descriptor, target: &Target) -> Vec<Access> {
             let mut step = stride(dim);
             if chip {
                 // Whole partitions move the row, which is not tracked.
-                step = (step + partition / 2).rem_euclid(partition) - partition / 2;
+                step = step.wrapping_add(partition / 2).rem_euclid(partition) - partition / 2;
             }
-            let reach = step * (i64::from(dim.count) - 1);
-            low += reach.min(0);
-            high += reach.max(0);
+            let reach = step.saturating_mul(i64::from(dim.count) - 1);
+            low = low.saturating_add(reach.min(0));
+            high = high.saturating_add(reach.max(0));
         }
         let base = if chip { end.addr as i64 % partition } else { end.addr as i64 };
         let region = if chip { Region::Sbuf } else { Region::Hbm };
-        Access { region, start: (base + low) as u64, end: (base + high) as u64, write }
+        access(region, base, (low, high), write)
     };
     vec![side(desc.src, |dim| dim.src_stride, false), side(desc.dst, |dim| dim.dst_stride, true)]
 }

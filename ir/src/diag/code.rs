@@ -119,6 +119,10 @@ codes! {
         "make the folded dimension shorter";
     Capacity "E0503" "the live tiles do not fit SBUF"
         "this is a fault of the tiling; please report it";
+    MainMemory "E0504" "the tensors do not fit the device's main memory"
+        "divide the problem, or use a smaller element type";
+    ProgramTooLong "E0505" "the program would have too many instructions"
+        "divide the problem: every tile has its own instructions, there are no loops";
     Internal "E0901" "the compiler broke one of its own promises"
         "this is a fault of Partita; please report it with the program";
 }

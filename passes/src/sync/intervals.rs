@@ -40,6 +40,9 @@ impl History {
     /// Records an access by the operation at `position` of `queue`, and raises `need` to the positions
     /// that must be complete before it: the last write for a read, every read and the write for a write.
     pub fn touch(&mut self, access: &Access, queue: usize, position: u32, need: &mut [u32]) {
+        if access.start >= access.end {
+            return;
+        }
         let ranges = self.regions.entry(access.region).or_default();
         split(ranges, access.start);
         split(ranges, access.end);

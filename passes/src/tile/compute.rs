@@ -59,7 +59,10 @@ impl Lowering<'_> {
                 self.moves(block, channels, word, &axes, &source, &out)?;
             }
             Form::Two { word, engine } => {
-                let sources = [self.tile(member, operands, 0)?, self.tile(member, operands, 1)?];
+                // A word of two sources whose operation has one operand ignores the second (ISA 6.1).
+                let second = operands.len().saturating_sub(1).min(1);
+                let sources =
+                    [self.tile(member, operands, 0)?, self.tile(member, operands, second)?];
                 self.two(block, channels, word, engine, &axes, &sources, &out)?;
             }
             Form::Scalar { word, engine, tensor, immediate } => {

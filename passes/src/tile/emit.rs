@@ -8,6 +8,12 @@ use partita_isa::dma::{Descriptor, DmaAddr, DmaDim, DmaSpace, MAX_DIMS};
 use partita_isa::{Dtype, Engine, Instruction, Target};
 use smallvec::{SmallVec, smallvec};
 
+/// The most elements of one transfer (DMA-3 allows fewer than 2³²).
+const MAX_ELEMENTS: u64 = 1 << 31;
+
+/// The most operations of a function: some hundred megabytes of them.
+pub const MAX_OPERATIONS: usize = 1 << 19;
+
 /// A function of the tile dialect in the making.
 #[derive(Debug)]
 pub struct TileBuilder {
@@ -101,26 +107,35 @@ impl TileBuilder {
         self.descriptors(queue, element, from, to, &merged);
     }
 
+    /// One descriptor where the loops fit its dimensions and elements, else pieces of the outermost loop.
     fn descriptors(&mut self, queue: u8, element: u64, from: End, to: End, moves: &[Move]) {
-        let too_long = moves.iter().rposition(|step| step.count > u64::from(u32::MAX));
-        let unrolled = too_long.or_else(|| (moves.len() > MAX_DIMS).then(|| moves.len() - 1));
-        let Some(index) = unrolled else {
+        let elements =
+            moves.iter().fold(1, |product: u64, step| product.saturating_mul(step.count));
+        let Some((step, inner)) =
+            moves.split_last().filter(|_| moves.len() > MAX_DIMS || elements > MAX_ELEMENTS)
+        else {
             self.descriptor(queue, element, from, to, moves);
             return;
         };
-        let step = moves[index];
-        let piece = if too_long.is_some() { 1 << 31 } else { 1 };
+        let within = elements / step.count.max(1);
+        let piece = if moves.len() > MAX_DIMS { 1 } else { (MAX_ELEMENTS / within.max(1)).max(1) };
         let mut start = 0;
-        while start < step.count {
-            let mut rest: SmallVec<[Move; 8]> = moves.into();
-            rest[index].count = piece.min(step.count - start);
-            if rest[index].count == 1 {
-                rest.remove(index);
+        while start < step.count && !self.is_full() {
+            let count = piece.min(step.count - start);
+            let mut rest: SmallVec<[Move; 8]> = inner.into();
+            if count > 1 {
+                rest.push(Move { count, ..*step });
             }
             let at = |end: End, by: i64| End { offset: end.offset + by * start as i64, ..end };
             self.descriptors(queue, element, at(from, step.from), at(to, step.to), &rest);
-            start += piece;
+            start += count;
         }
+    }
+
+    /// True when the function has as many operations as a program may have; what it lacks then is not
+    /// emitted, and it is to be thrown away.
+    pub fn is_full(&self) -> bool {
+        self.func.body.len() >= MAX_OPERATIONS
     }
 
     fn descriptor(&mut self, queue: u8, element: u64, from: End, to: End, moves: &[Move]) {

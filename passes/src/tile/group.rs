@@ -184,7 +184,10 @@ impl Group {
         }
         let alone = Self::start(func, id, op);
         let rows = self.parallel_rows().max(alone.parallel_rows());
-        self.add_if(func, id, op, |trial| trial.parallel_rows() * ROWS_WORTH >= rows)
+        let domain = self.domain().max(alone.domain());
+        self.add_if(func, id, op, |trial| {
+            trial.parallel_rows() * ROWS_WORTH >= rows && trial.domain() <= domain
+        })
     }
 
     /// Adds the operation when the outcome is acceptable, with values that are loaded already read along
@@ -203,13 +206,25 @@ impl Group {
         false
     }
 
-    /// Rows that could lie on partitions, at most 128.
-    fn parallel_rows(&self) -> u64 {
+    fn roots(&self) -> Vec<Axis> {
         let mut roots: Vec<Axis> = self.all_axes().map(|axis| self.axes.root(axis)).collect();
         roots.sort_unstable();
         roots.dedup();
-        let free = roots.iter().filter(|&&axis| !self.axes.is_serial(axis));
-        free.fold(1, |rows: u64, &axis| rows.saturating_mul(self.axes.size(axis))).min(128)
+        roots
+    }
+
+    fn product(&self, axes: impl Iterator<Item = Axis>) -> u64 {
+        axes.fold(1, |product, axis| product.saturating_mul(self.axes.size(axis)))
+    }
+
+    /// Rows that could lie on partitions, at most 128.
+    fn parallel_rows(&self) -> u64 {
+        self.product(self.roots().into_iter().filter(|&axis| !self.axes.is_serial(axis))).min(128)
+    }
+
+    /// Iterations of the loop. Operations that have no axes in common would multiply theirs.
+    fn domain(&self) -> u64 {
+        self.product(self.roots().into_iter())
     }
 
     /// Every axis that a value or an operand has, not united.

@@ -219,7 +219,7 @@ impl<'a> Lowering<'a> {
         let mut invariant = Known::default();
         let count = region.row_count();
         let mut start = 0;
-        while start < count {
+        while start < count && !self.out.is_full() {
             let end = (start + size.rows).min(count);
             let mut windows: SmallVec<[(u64, u64); 4]> = region
                 .free
@@ -231,7 +231,7 @@ impl<'a> Lowering<'a> {
                 let block =
                     Block { group, region, size, rows: (start, end), windows: windows.clone() };
                 self.block(&block, &mut invariant)?;
-                if !advance(&mut windows, region, size) {
+                if self.out.is_full() || !advance(&mut windows, region, size) {
                     break;
                 }
             }

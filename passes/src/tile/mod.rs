@@ -50,6 +50,7 @@ const RESERVE: u64 = 4096;
 /// # Errors
 /// An operation that no word does, or one whose smallest tile does not fit.
 pub fn tile(func: &Func, target: &Target, fraction: f64) -> Result<Tiled, Vec<Diagnostic>> {
+    check_main_memory(func)?;
     let usable = target.generation.sbuf_usable().saturating_sub(RESERVE);
     let budget = (usable as f64 * fraction) as u64;
     let planned = plan_groups(func, budget)?;
@@ -74,7 +75,34 @@ pub fn tile(func: &Func, target: &Target, fraction: f64) -> Result<Tiled, Vec<Di
         lowering.copies_after(Some(index));
     }
     finish(&mut lowering, &returned);
+    if lowering.out.is_full() {
+        let message = format!(
+            "the program has more than {} instructions and transfers",
+            emit::MAX_OPERATIONS
+        );
+        return Err(vec![Diagnostic::error(Code::ProgramTooLong, message, func.spans.name)]);
+    }
     if errors.is_empty() { Ok(Tiled { func: lowering.out.func, remarks }) } else { Err(errors) }
+}
+
+/// Bytes of main memory of the smallest device.
+pub const MAIN_MEMORY: u64 = 32 << 30;
+
+/// Refuses tensors that no device holds, before any work is spent on them. What all that are stored take
+/// together is known when they are placed.
+fn check_main_memory(func: &Func) -> Result<(), Vec<Diagnostic>> {
+    let arguments = func.args.iter().map(|&arg| (arg, func.spans.value(arg)));
+    let results = func.body_ops().filter(|(_, op)| !is_movement(func, op));
+    let computed = results.filter_map(|(id, op)| Some((op.result()?, span_of(func, id))));
+    for (value, span) in arguments.chain(computed) {
+        let bytes = func.tensor_ty(value).and_then(|ty| ty.bytes()).unwrap_or(u64::MAX);
+        if bytes > MAIN_MEMORY {
+            let name = &func.values[value].name;
+            let message = format!("`%{name}` alone has more than {MAIN_MEMORY} bytes");
+            return Err(vec![Diagnostic::error(Code::MainMemory, message, span)]);
+        }
+    }
+    Ok(())
 }
 
 /// Plans every group, cutting those in half that do not fit.
