@@ -52,7 +52,7 @@ pub fn open(path: &Path, reading: Reading) -> Outcome<Opened> {
     let len = files::fill(path, &mut reader, &mut start)?;
     start.truncate(len);
     if start.is_empty() {
-        return Err(Failure::about(path, "is empty"));
+        return Err(Failure::about(path, EMPTY));
     }
     let format = reading.format.unwrap_or_else(|| detect(&start));
     if format == InputFormat::Raw {
@@ -63,6 +63,9 @@ pub fn open(path: &Path, reading: Reading) -> Outcome<Opened> {
     rest.map_err(|error| Failure::about(path, error))?;
     whole(path, bytes, format, reading).map(Opened::Whole)
 }
+
+/// Nothing is no program, and no block of words.
+pub const EMPTY: &str = "is empty";
 
 /// Bytes that tell what a file is.
 const BEGINNING: usize = 4096;
@@ -127,6 +130,9 @@ fn broken_block(path: &Path, extra: u64, offset: u64) -> Failure {
 /// Reads a file as what it is, or as what it is said to be.
 pub fn read(path: &Path, reading: Reading) -> Outcome<Input> {
     let bytes = files::read(path, MAX_BINARY)?;
+    if bytes.is_empty() {
+        return Err(Failure::about(path, EMPTY));
+    }
     let format = reading.format.unwrap_or_else(|| detect(&bytes));
     whole(path, bytes, format, reading)
 }

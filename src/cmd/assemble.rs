@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Outcome {
     let read = reader.by_ref().take(MAX_TEXT + 1).read_to_end(&mut start);
     read.map_err(|error| Failure::about(&options.file, error))?;
     if start.is_empty() {
-        return Err(Failure::about(&options.file, "is empty"));
+        return Err(Failure::about(&options.file, input::EMPTY));
     }
     let format = reading.format.unwrap_or(InputFormat::Asm);
     if start.len() as u64 > MAX_TEXT && format == InputFormat::Asm {

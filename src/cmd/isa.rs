@@ -1,8 +1,10 @@
 //! `partita isa`: the tables that the validator uses, explained.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use partita::isa::explain::{self, Topic};
-use partita::isa::{AluOp, Dtype, Opcode};
+use partita::isa::{AluOp, Dtype, Opcode, reference};
 use serde::Serialize;
 
 use super::check::json;
@@ -15,6 +17,9 @@ pub struct Options {
     /// An opcode by name, mnemonic or number (0x43), an ALU operation, a data type, a rule (TR-4) or a field; without
     /// it, a list.
     pub name: Option<String>,
+    /// Write the tables as pages of Markdown into this directory instead.
+    #[arg(long, value_name = "DIR", hide = true, conflicts_with = "name")]
+    pub docs: Option<PathBuf>,
     /// How it is printed.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -39,6 +44,13 @@ struct Entry {
 }
 
 pub fn run(options: &Options) -> Outcome {
+    if let Some(directory) = &options.docs {
+        std::fs::create_dir_all(directory).map_err(|error| Failure::about(directory, error))?;
+        let pages = reference::pages().into_iter();
+        return pages
+            .map(|page| (directory.join(page.name), page.text))
+            .try_for_each(|(path, text)| files::write(Some(&path), text.as_bytes()));
+    }
     let topics = match &options.name {
         None => every(),
         Some(name) => explain::find(name),

@@ -145,6 +145,33 @@ impl Dtype {
         self.code() <= 0xf
     }
 
+    /// The smallest and largest values, as text, for types of this subset whose bits say them. FP8_EXP4
+    /// is told in its IEEE form; with fp8_ocp it reaches 448.
+    pub fn limits(self) -> Option<String> {
+        let info = self.info();
+        match info.kind {
+            _ if !self.is_basic() => None,
+            DtypeKind::Signed => {
+                let half = 1_i128 << (info.bits - 1);
+                Some(format!("{} to {}", -half, half - 1))
+            }
+            DtypeKind::Unsigned => Some(format!("0 to {}", (1_i128 << info.bits) - 1)),
+            _ => {
+                // "1-5-10, bias 15": widths of sign, exponent and mantissa.
+                let widths = info.format.split(',').next()?.strip_prefix("1-")?.split_once('-')?;
+                let (exponent, mantissa) =
+                    (widths.0.parse::<i32>().ok()?, widths.1.parse::<i32>().ok()?);
+                let bias = (1 << (exponent - 1)) - 1;
+                let power = |power: i32| 2_f64.powi(power);
+                let largest = (2.0 - power(-mantissa)) * power(bias);
+                let (normal, subnormal) = (power(1 - bias), power(1 - bias - mantissa));
+                Some(format!(
+                    "largest {largest:?}, smallest normal {normal:?}, smallest {subnormal:?}"
+                ))
+            }
+        }
+    }
+
     /// `is_valid_int_dtype`: the eight integers of 8 to 64 bits.
     #[inline]
     pub const fn is_int(self) -> bool {

@@ -11,8 +11,8 @@ use crate::field::{Field, FieldKind, Pattern};
 use crate::instruction::{Body, Instruction};
 use crate::opcode::{Opcode, OpcodeInfo};
 use crate::rule::{self, Rule};
-use crate::target::{Generation, Target};
-use crate::{dma, layout};
+use crate::target::{Generation, Generations, Target};
+use crate::{diagram, dma, layout};
 
 /// Something that has a name in the reference.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,19 @@ pub enum Topic {
     Rule(&'static Rule),
     /// A field, with the struct that it stands in.
     Field(&'static layout::Layout, &'static Field),
+}
+
+impl Topic {
+    /// The name in the reference; the id of a rule.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Opcode(opcode) => opcode.name(),
+            Self::AluOp(op) => op.name(),
+            Self::Dtype(dtype) => dtype.name(),
+            Self::Rule(rule) => rule.id,
+            Self::Field(_, field) => field.name,
+        }
+    }
 }
 
 /// Everything that a name, mnemonic, number (`0x42`), rule id or field name may mean, opcodes first.
@@ -164,12 +177,19 @@ fn explain_opcode(f: &mut fmt::Formatter<'_>, opcode: Opcode) -> fmt::Result {
     writeln!(f, "  struct       {}", info.layout().name)?;
     writeln!(f, "  engines      {}", info.engines)?;
     writeln!(f, "  generations  {}", info.generations)?;
+    writeln!(f, "  bytes")?;
+    diagram::draw(f, info.layout(), "    ")?;
     writeln!(f, "  fields")?;
-    for field in info.layout().fields {
-        write!(f, "    {:<20} ", field.name)?;
-        explain_field(f, field)?;
+    for (letter, field) in diagram::lettered(info.layout()) {
+        write!(f, "    {letter}  {:<20} ", field.name)?;
+        // Header and events are those of every word; `isa wait_mode` tells what they hold.
+        match field.offset < info.layout().fields.first().map_or(0, |first| first.offset) {
+            true => explain_place(f, field)?,
+            false => explain_field(f, field)?,
+        }
         writeln!(f)?;
     }
+    explain_accepted(f, opcode)?;
     write!(f, "  rules")?;
     for rule in rules_of(info) {
         write!(f, "\n    {:<7} {}  {}", rule.id, rule.confidence, rule.text)?;
@@ -177,12 +197,35 @@ fn explain_opcode(f: &mut fmt::Formatter<'_>, opcode: Opcode) -> fmt::Result {
     Ok(())
 }
 
-fn explain_field(f: &mut fmt::Formatter<'_>, field: &Field) -> fmt::Result {
+/// The ALU operations of an opcode that takes any, on the oldest generation that has it and on the newest.
+fn explain_accepted(f: &mut fmt::Formatter<'_>, opcode: Opcode) -> fmt::Result {
+    for generation in oldest_and_newest(opcode.info().generations) {
+        let accepted = AluOp::ALL.iter().filter(|&&op| accepts(opcode, op, generation));
+        let names: Vec<&str> = accepted.map(|op| op.name()).collect();
+        if !names.is_empty() {
+            writeln!(f, "  operations on {generation}\n    {}", names.join(" "))?;
+        }
+    }
+    Ok(())
+}
+
+/// What exists on a generation mostly exists on the later ones; MAVERICK alone widens some opcodes.
+fn oldest_and_newest(generations: Generations) -> impl Iterator<Item = Generation> {
+    let all = move || Generation::ALL.into_iter().filter(move |&g| generations.contains(g));
+    let (oldest, newest) = (all().next(), all().next_back());
+    oldest.into_iter().chain(newest.filter(move |_| oldest != newest))
+}
+
+fn explain_place(f: &mut fmt::Formatter<'_>, field: &Field) -> fmt::Result {
     let last = field.offset + field.size - 1;
     match field.size {
-        1 => write!(f, "byte {}", field.offset)?,
-        _ => write!(f, "bytes {} to {last}", field.offset)?,
+        1 => write!(f, "byte {}", field.offset),
+        _ => write!(f, "bytes {} to {last}", field.offset),
     }
+}
+
+fn explain_field(f: &mut fmt::Formatter<'_>, field: &Field) -> fmt::Result {
+    explain_place(f, field)?;
     match field.kind {
         FieldKind::Opcode => f.write_str(", an opcode"),
         FieldKind::Number => f.write_str(", a number"),
@@ -209,27 +252,40 @@ fn explain_op(f: &mut fmt::Formatter<'_>, op: AluOp) -> fmt::Result {
     let operands = if info.arity == 1 { "1 operand" } else { "2 operands" };
     writeln!(f, "  {operands}, result {:?}", info.result)?;
     write!(f, "  generations  {}", info.generations)?;
-    // The newest generation has every operation; which opcodes accept one is told for the oldest that
-    // has it, since MAVERICK alone widens 0x43.
-    let oldest = Generation::ALL.into_iter().find(|&generation| op.exists_on(generation));
-    for generation in oldest.into_iter().chain([Generation::Maverick]) {
+    for generation in oldest_and_newest(info.generations) {
         write!(f, "\n  accepted on {generation} by")?;
         let opcodes = opcodes_accepting(op, generation);
         if opcodes.is_empty() {
             f.write_str(" no opcode")?;
         }
-        opcodes.iter().try_for_each(|opcode| write!(f, " {:#04x}", opcode.number()))?;
-        if oldest == Some(Generation::Maverick) {
-            break;
+        for opcode in opcodes {
+            let dtypes = dtypes_accepted(opcode, op, generation);
+            let names: Vec<&str> = dtypes.into_iter().map(Dtype::name).collect();
+            write!(f, "\n    {:#04x} {opcode} of {}", opcode.number(), names.join(" "))?;
         }
     }
     Ok(())
+}
+
+/// Data types of the first source with which some legal word of the opcode has the operation.
+pub fn dtypes_accepted(opcode: Opcode, op: AluOp, generation: Generation) -> Vec<Dtype> {
+    let target = Target::new(generation);
+    let legal = |input: Dtype, output: Dtype| {
+        let word = sample(opcode, op, input.code(), output.code());
+        word.is_some_and(|word| is_legal(&word.encode(), &target, None))
+    };
+    // One type for both, or the type of an index.
+    let accepted = |dtype: &&Dtype| legal(**dtype, **dtype) || legal(**dtype, Dtype::Uint32);
+    Dtype::ALL.iter().filter(|dtype| dtype.is_output_64()).filter(accepted).copied().collect()
 }
 
 fn explain_dtype(f: &mut fmt::Formatter<'_>, dtype: Dtype) -> fmt::Result {
     let info = dtype.info();
     writeln!(f, "{:#04x} {}: {} bits, {}", info.code, info.name, info.bits, info.format)?;
     writeln!(f, "  generations  {}", info.generations)?;
+    if let Some(limits) = dtype.limits() {
+        writeln!(f, "  limits       {limits}")?;
+    }
     let mut sets = String::new();
     let all = [
         (dtype.is_input(), "D(in)"),

@@ -1,0 +1,200 @@
+//! Words on the command line: every file has an answer, and the documentation of the text is true.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("partita-words-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, contents).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn call(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_partita")).args(args).output().unwrap()
+}
+
+/// Standard output and standard error of a call with this status.
+fn status(expected: i32, args: &[&str]) -> (String, String) {
+    let output = call(args);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(expected), "{args:?}: {out}{err}");
+    (out, err)
+}
+
+/// Bytes without a pattern, the same in every run (xorshift).
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    std::iter::repeat_with(next).flatten().take(len).collect()
+}
+
+#[test]
+fn empty_files_are_refused() {
+    let dir = Dir::new("empty");
+    let empty = dir.file("empty", "");
+    for command in ["dis", "check", "as", "exec"] {
+        let (out, err) = status(1, &[command, &empty]);
+        assert_eq!(out, "", "{command}");
+        assert!(err.contains("is empty"), "{command}: {err}");
+    }
+}
+
+#[test]
+fn cut_blocks_name_rule_and_place() {
+    let dir = Dir::new("cut");
+    let cut = dir.file("cut.bin", &noise(64 * 3 + 5));
+    for command in ["dis", "check"] {
+        let (out, err) = status(1, &[command, &cut, "--input-format", "raw"]);
+        assert_eq!(out, "");
+        assert!(err.contains("5 bytes at offset 0xc0") && err.contains("BLK-1"), "{err}");
+    }
+    let bytes = fs::read(&cut).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_partita"));
+    let child = child.args(["check", "-", "--input-format", "raw"]);
+    child.stdin(fs::File::open(&cut).unwrap());
+    let output = child.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("offset 0xc0"), "{}", bytes.len());
+}
+
+#[test]
+fn random_bytes_disassemble_and_fail_the_check() {
+    let dir = Dir::new("random");
+    // More than one piece of the reader.
+    let bytes = noise(64 * 5000);
+    let raw = dir.file("random.bin", &bytes);
+    let (text, _) = status(0, &["dis", &raw]);
+    assert_eq!(text.lines().count(), 5000);
+    let listing = dir.file("random.asm", &text);
+    let back = dir.file("back.bin", "");
+    status(0, &["as", &listing, "-o", &back]);
+    assert!(fs::read(&back).unwrap() == bytes);
+
+    let (report, _) = status(1, &["check", &raw, "--engine", "dve"]);
+    assert!(report.contains("word[4999]") || report.contains("dve[4999]"), "indices go on");
+    assert!(report.ends_with(" illegal\n") || report.ends_with(" warnings\n"));
+    let (json, _) = status(1, &["check", &raw, "--format", "json", "-q"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["words"], 5000);
+    assert!(json["findings"].as_array().unwrap().len() >= 4000);
+}
+
+#[test]
+fn corrupt_images_are_refused() {
+    let dir = Dir::new("image");
+    let source = dir.file("program.asm", examples("asm").pop().unwrap());
+    let image = dir.file("program.img", "");
+    status(0, &["as", &source, "-o", &image]);
+    status(0, &["dis", &image]);
+    let good = fs::read(&image).unwrap();
+    // e_shoff: the table of sections lies where the file has ended, or anywhere.
+    for offset in [good.len() as u64, u64::MAX, 1, good.len() as u64 - 8] {
+        let mut bad = good.clone();
+        bad[40..48].copy_from_slice(&offset.to_le_bytes());
+        let bad = dir.file("bad.img", bad);
+        for command in ["dis", "check", "exec"] {
+            let (_, err) = status(1, &[command, &bad]);
+            assert!(err.starts_with("error: ") && !err.contains("panicked"), "{err}");
+        }
+    }
+    let cut = dir.file("cut.img", &good[..good.len() / 2]);
+    status(1, &["dis", &cut]);
+}
+
+#[test]
+fn findings_and_bytes_stand_beside_the_words() {
+    let dir = Dir::new("inline");
+    let listing = dir.file(
+        "words.asm",
+        "copy num_active_channels=129\ncopy dst_mem_pattern=sbuf[p0, 0x40][1:1] wait_idx=3\n",
+    );
+    let raw = dir.file("words.bin", "");
+    status(0, &["as", &listing, "-o", &raw]);
+    let flags = ["--hex", "--check", "--engine", "dve", "--input-format", "raw"];
+    let (text, _) = status(0, &[&["dis", &raw][..], &flags].concat());
+    assert!(text.contains(" ; 4610"), "{text}");
+    assert!(text.contains("\n  ; error[CC-6, H]: num_active_channels"), "{text}");
+    assert!(text.contains("\n  ; warning[EV-5"), "{text}");
+    let again = dir.file("again.asm", &text);
+    let back = dir.file("back.bin", "");
+    status(0, &["as", &again, "-o", &back]);
+    assert!(fs::read(&back).unwrap() == fs::read(&raw).unwrap());
+    let (report, _) = status(1, &["check", &raw, "--engine", "dve", "--input-format", "raw"]);
+    assert!(report.contains("2 words for cayman, 1 illegal, 1 warnings"), "{report}");
+}
+
+/// The blocks of a kind in the documentation of the text.
+fn examples(kind: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/asm.md");
+    let page = fs::read_to_string(path).unwrap();
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while lines.by_ref().any(|line| line == format!("```{kind}")) {
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        blocks.push(block.join("\n") + "\n");
+    }
+    blocks
+}
+
+#[test]
+fn documented_examples_assemble_to_what_they_disassemble_to() {
+    let dir = Dir::new("documented");
+    let blocks = examples("asm");
+    assert!(blocks.len() >= 6);
+    for (number, block) in blocks.iter().enumerate() {
+        let source = dir.file(&format!("{number}.asm"), block);
+        let first = dir.file("first", "");
+        status(0, &["as", &source, "-o", &first]);
+        let bytes = fs::read(&first).unwrap();
+        let format: &[&str] =
+            if bytes.starts_with(b"\x7fELF") { &[] } else { &["--input-format", "raw"] };
+        let (text, _) = status(0, &[&["dis", &first][..], format].concat());
+        let text = dir.file("text", text);
+        let second = dir.file("second", "");
+        status(0, &["as", &text, "-o", &second]);
+        assert!(bytes == fs::read(&second).unwrap(), "{block}");
+    }
+    // Words and programs, not fragments: these two are legal as a whole.
+    for block in [&blocks[0], &blocks[blocks.len() - 1]] {
+        let source = dir.file("legal.asm", block);
+        status(0, &["check", &source]);
+    }
+}
+
+#[test]
+fn documented_errors_have_their_place_and_help() {
+    let dir = Dir::new("errors");
+    let lines = examples("asm-error").concat();
+    assert!(lines.lines().count() >= 8);
+    for line in lines.lines() {
+        let (text, help) = line.rsplit_once(" => ").unwrap();
+        let source = dir.file("bad.asm", format!("copy\n{text}\n"));
+        let (_, err) = status(1, &["as", &source]);
+        assert!(err.contains(help), "{text}: {err}");
+        assert!(err.contains("bad.asm:2:") && err.contains('^'), "{text}: {err}");
+    }
+}
