@@ -66,7 +66,7 @@ fn empty_files_are_refused() {
 #[test]
 fn cut_blocks_name_rule_and_place() {
     let dir = Dir::new("cut");
-    let cut = dir.file("cut.bin", &noise(64 * 3 + 5));
+    let cut = dir.file("cut.bin", noise(64 * 3 + 5));
     for command in ["dis", "check"] {
         let (out, err) = status(1, &[command, &cut, "--input-format", "raw"]);
         assert_eq!(out, "");
