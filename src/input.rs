@@ -7,6 +7,7 @@ use partita::backend::asm_file::{self, AsmFile};
 use partita::backend::image;
 use partita::backend::program::Program;
 use partita::ir::Source;
+use partita::ir::text::MAX_TEXT_HELP;
 use partita::isa::word::WORD_BYTES;
 use partita::isa::{Engine, Target, Word};
 
@@ -179,7 +180,10 @@ fn from_asm(file: AsmFile) -> Input {
 /// The bytes as text of a bearable size.
 pub fn text(path: &Path, bytes: Vec<u8>) -> Outcome<Source> {
     if bytes.len() as u64 > MAX_TEXT {
-        return Err(Failure::about(path, format!("is larger than {} MiB of text", MAX_TEXT >> 20)));
+        return Err(Failure::about(
+            path,
+            format!("is larger than {} MiB of text: {MAX_TEXT_HELP}", MAX_TEXT >> 20),
+        ));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Source::new(path.display().to_string(), text)),

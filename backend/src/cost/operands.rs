@@ -139,10 +139,7 @@ impl View {
                 view.sources = pair(&b.src0_mem_pattern, &b.src1_mem_pattern, b.in0_in1_dtype);
                 view.destination = Some(Operand::new(&b.dst_mem_pattern, b.out_dtype));
                 view.op0 = AluOp::from_code(b.op);
-                view.channels = match b.completion_info >> 3 & 7 {
-                    0 => 128,
-                    ports => 16 * u32::from(ports),
-                };
+                view.channels = b.channels();
             }
             Body::TensorReduce(b) => {
                 view.sources = vec![Operand::new(&b.src_mem_pattern, b.in_dtype)];

@@ -148,12 +148,9 @@ impl Builder<'_> {
         self.binary(alu(body.op)?, dtypes, out, operands, channels)
     }
 
-    /// 0xf0 with sub-opcode 2: 16 channels a port, and 0 ports stand for all 8 (ISA 7.2).
+    /// 0xf0 with sub-opcode 2.
     fn extended(&self, body: &ExtendedTensorTensor) -> Result<Plan, Fault> {
-        let channels = match body.completion_info >> 3 & 7 {
-            0 => 128,
-            ports => 16 * usize::from(ports),
-        };
+        let channels = body.channels() as usize;
         let dtypes @ [dtype0, dtype1] = dtype_pair(body.in0_in1_dtype)?;
         let out = dtype(body.out_dtype)?;
         let operands = [

@@ -62,8 +62,7 @@ pub fn tile(func: &Func, target: &Target, fraction: f64) -> Result<Tiled, Vec<Di
         .map_err(|Unmovable(value)| vec![unmovable(func, value)])?;
     divide_sources(func, &planned, &mut sources);
     let mut lowering = Lowering::new(func, target, sources);
-    let (arguments, returned) = bind_signature(&mut lowering, &planned);
-    debug_assert_eq!(arguments, func.args.len());
+    let returned = bind_signature(&mut lowering, &planned);
     lowering.copies_after(None);
     let mut remarks = Vec::new();
     let mut errors = Vec::new();
@@ -171,7 +170,7 @@ struct Returned {
 }
 
 /// Arguments, results, and which buffers must be filled.
-fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> (usize, Vec<Returned>) {
+fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> Vec<Returned> {
     let func = lowering.func;
     for (&arg, attrs) in func.args.iter().zip(&func.arg_attrs) {
         let ty = func.ty(arg);
@@ -200,7 +199,7 @@ fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> (usize, V
     let read: Vec<ValueId> = external.chain(returned.iter().map(|result| result.value)).collect();
     let views = read.iter().filter_map(|&value| lowering.sources.view(value));
     lowering.needed = lowering.sources.needed(views);
-    (lowering.out.func.args.len(), returned)
+    returned
 }
 
 fn lower_group(
