@@ -143,7 +143,9 @@ fn about_forms(
         Some(last) => Some(last) == chosen,
         None => written.last.as_ref() != chosen,
     };
-    let named = |form: &Form<'_>| form.rule.map_or(("", ""), |rule| (rule.makes, rule.name));
+    let named = |form: &Form<'_>| {
+        form.rule.map_or_else(Default::default, |rule| (rule.makes.to_string(), rule.name))
+    };
     match forms.iter().find(is_chosen) {
         Some(passed) => {
             let Some(rule) = passed.rule else { return };

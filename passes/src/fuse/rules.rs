@@ -5,15 +5,35 @@ mod casts;
 mod layout;
 mod partitions;
 
+use std::fmt;
+
 use partita_ir::infer::InferError;
 use partita_ir::ops::TensorOpName;
 use partita_ir::{Func, FuncBuilder, TensorOp, TensorType, ValueId};
-use partita_isa::Target;
+use partita_isa::{Opcode, Target};
 use smallvec::SmallVec;
 
 use super::language::{Entry, EntryKind, Slot, Table};
 use crate::rewrite::RewriteClass;
 use crate::select;
+
+/// What a rule makes.
+#[derive(Clone, Copy, Debug)]
+pub enum Makes {
+    /// One instruction, named by its number and name.
+    Word(Opcode),
+    /// Anything else.
+    Form(&'static str),
+}
+
+impl fmt::Display for Makes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(opcode) => write!(f, "{:#04x} {opcode}", opcode.number()),
+            Self::Form(text) => f.write_str(text),
+        }
+    }
+}
 
 /// One rule.
 #[derive(Debug)]
@@ -23,7 +43,7 @@ pub struct Rule {
     /// What it says.
     pub doc: &'static str,
     /// What is made, as remarks name it.
-    pub makes: &'static str,
+    pub makes: Makes,
     /// The kinds of operations that fit: the first is the one replaced, each later
     /// one defines the first operand of the one before.
     pub chain: &'static [TensorOpName],

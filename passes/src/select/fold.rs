@@ -2,6 +2,7 @@
 
 use partita_ir::ElemType;
 use partita_ir::ops::{CrossLaneOp, ElementwiseOp, Emit, ReduceOp as Fold, Seed};
+use partita_ir::types::MAX_PARTITIONS;
 use partita_isa::{AccumCmd, AluOp, Engine, Opcode, ReduceOp, ReverseOps, SubDim, Target};
 
 use super::{
@@ -163,7 +164,7 @@ pub fn cross_lane(
     target: &Target,
 ) -> Result<Form, NotCore> {
     let dtype = input.dtype;
-    if shape.first().is_none_or(|&rows| rows == 0 || rows > 128) {
+    if shape.first().is_none_or(|&rows| rows == 0 || rows > MAX_PARTITIONS) {
         return Err(NotCore::because("a cross-lane reduction folds 1 to 128 partitions (CH-1)"));
     }
     let reduce_op = match op {

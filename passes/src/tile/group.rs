@@ -8,6 +8,7 @@
 use indexmap::IndexMap;
 use partita_ir::entity::{OpId, ValueId};
 use partita_ir::ops::TensorOp;
+use partita_ir::types::MAX_PARTITIONS;
 use partita_ir::{Func, Op, Operand};
 use smallvec::SmallVec;
 
@@ -219,7 +220,8 @@ impl Group {
 
     /// Rows that could lie on partitions, at most 128.
     fn parallel_rows(&self) -> u64 {
-        self.product(self.roots().into_iter().filter(|&axis| !self.axes.is_serial(axis))).min(128)
+        self.product(self.roots().into_iter().filter(|&axis| !self.axes.is_serial(axis)))
+            .min(MAX_PARTITIONS)
     }
 
     /// Iterations of the loop. Operations that have no axes in common would multiply theirs.

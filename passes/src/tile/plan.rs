@@ -8,8 +8,7 @@ use smallvec::SmallVec;
 use super::axes::{Axis, DimAxes};
 use super::group::{Group, GroupKind};
 
-/// Partitions of the machine.
-pub const PARTITIONS: u64 = 128;
+pub use partita_ir::types::MAX_PARTITIONS as PARTITIONS;
 
 /// An axis of a plan, or half of one that was divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

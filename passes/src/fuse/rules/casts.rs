@@ -3,7 +3,7 @@
 use partita_ir::ops::TensorOpName;
 use partita_ir::{ElemType, ElementwiseOp, FuncBuilder, Operand, TensorOp, TensorType, ValueId};
 
-use super::{Refusal, Rule, Site};
+use super::{Makes, Refusal, Rule, Site};
 use crate::fuse::language::Slot;
 use crate::rewrite::RewriteClass;
 
@@ -12,7 +12,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "cast-into-elementwise",
         class: RewriteClass::Exact,
         doc: "a cast of an f32 result of float operands is the operation's own output conversion",
-        makes: "the operation with another result type",
+        makes: Makes::Form("the operation with another result type"),
         chain: &[TensorOpName::Cast, TensorOpName::Elementwise],
         only_exact_words: false,
         build: cast_into_producer,
@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "cast-into-reduce",
         class: RewriteClass::Exact,
         doc: "a cast of the f32 result of a reduction of floats is its own output conversion",
-        makes: "the reduction with another result type",
+        makes: Makes::Form("the reduction with another result type"),
         chain: &[TensorOpName::Cast, TensorOpName::Reduce],
         only_exact_words: false,
         build: cast_into_producer,
@@ -30,7 +30,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "negation-into-reduce",
         class: RewriteClass::Exact,
         doc: "a reduction to f32 times -1 is the negated reduction",
-        makes: "the reduction with `negate`",
+        makes: Makes::Form("the reduction with `negate`"),
         chain: &[TensorOpName::Elementwise, TensorOpName::Reduce],
         only_exact_words: false,
         build: negation_into_reduce,

@@ -4,7 +4,7 @@ use partita_ir::ops::{ReduceOp, TensorOpName};
 use partita_ir::types::Dims;
 use partita_ir::{FuncBuilder, TensorOp, TensorType, ValueId};
 
-use super::{Refusal, Rule, Site};
+use super::{Makes, Refusal, Rule, Site};
 use crate::canonicalize::layout::{compose, keeps_order};
 use crate::rewrite::RewriteClass;
 
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "transpose-of-transpose",
         class: RewriteClass::Exact,
         doc: "two transposes are one",
-        makes: "one tensor.transpose",
+        makes: Makes::Form("one tensor.transpose"),
         chain: &[TensorOpName::Transpose, TensorOpName::Transpose],
         only_exact_words: false,
         build: transpose_of_transpose,
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "transpose-of-units",
         class: RewriteClass::Exact,
         doc: "a transpose that moves only dimensions of size 1 is a reshape",
-        makes: "tensor.reshape",
+        makes: Makes::Form("tensor.reshape"),
         chain: &[TensorOpName::Transpose],
         only_exact_words: false,
         build: transpose_of_units,
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "sum-of-transpose",
         class: RewriteClass::Reassociates,
         doc: "a float sum or product of a transpose reduces the dimensions where they were",
-        makes: "a reduction without the transpose",
+        makes: Makes::Form("a reduction without the transpose"),
         chain: &[TensorOpName::Reduce, TensorOpName::Transpose],
         only_exact_words: false,
         build: |b, site| reduce_of_transpose(b, site, true),
@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "reduce-of-transpose",
         class: RewriteClass::Exact,
         doc: "a reduction that does not hang on the order reduces the dimensions where they were",
-        makes: "a reduction without the transpose",
+        makes: Makes::Form("a reduction without the transpose"),
         chain: &[TensorOpName::Reduce, TensorOpName::Transpose],
         only_exact_words: false,
         build: |b, site| reduce_of_transpose(b, site, false),

@@ -8,9 +8,10 @@
 use partita_ir::ops::{CrossLaneAxis, CrossLaneOp, PadAmounts, ReduceOp, TensorOpName};
 use partita_ir::types::{Dims, MAX_PARTITIONS};
 use partita_ir::{ElemType, FuncBuilder, TensorOp, TensorType, ValueId};
+use partita_isa::Opcode;
 
 use super::layout::hangs_on_order;
-use super::{Refusal, Rule, Site};
+use super::{Makes, Refusal, Rule, Site};
 use crate::expand::int::leading::identity;
 use crate::expand::{self, transpose_reduce_route};
 use crate::rewrite::RewriteClass;
@@ -25,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "transpose-reduce-sum",
         class: RewriteClass::Reassociates,
         doc: "a float sum or product over leading dimensions by transposing and reducing blocks of 32 rows",
-        makes: "0x83 TransposeTensorReduceArithOp",
+        makes: Makes::Word(Opcode::TransposeTensorReduceArithOp),
         chain: LEADING,
         only_exact_words: true,
         build: |b, site| transpose_reduce(b, site, Kind::Ordered),
@@ -34,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "transpose-reduce",
         class: RewriteClass::Exact,
         doc: "any other arithmetic reduction over leading dimensions, likewise",
-        makes: "0x83 TransposeTensorReduceArithOp",
+        makes: Makes::Word(Opcode::TransposeTensorReduceArithOp),
         chain: LEADING,
         only_exact_words: true,
         build: |b, site| transpose_reduce(b, site, Kind::Arithmetic),
@@ -43,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "transpose-reduce-bits",
         class: RewriteClass::Exact,
         doc: "a bitwise reduction over leading dimensions, likewise",
-        makes: "0x84 TransposeTensorReduceBitvecOp",
+        makes: Makes::Word(Opcode::TransposeTensorReduceBitvecOp),
         chain: LEADING,
         only_exact_words: true,
         build: |b, site| transpose_reduce(b, site, Kind::Bits),
@@ -52,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "cross-lane-sum",
         class: RewriteClass::Reassociates,
         doc: "a float sum over leading dimensions by folding the partitions",
-        makes: "0x7c CrossLaneReduceArith",
+        makes: Makes::Word(Opcode::CrossLaneReduceArith),
         chain: LEADING,
         only_exact_words: true,
         build: |b, site| cross_lane(b, site, Kind::Ordered),
@@ -61,7 +62,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "cross-lane",
         class: RewriteClass::Exact,
         doc: "a maximum or an integer sum over leading dimensions by folding the partitions",
-        makes: "0x7c CrossLaneReduceArith",
+        makes: Makes::Word(Opcode::CrossLaneReduceArith),
         chain: LEADING,
         only_exact_words: true,
         build: |b, site| cross_lane(b, site, Kind::Arithmetic),
@@ -70,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "cross-lane-bits",
         class: RewriteClass::Exact,
         doc: "a bitwise reduction over leading dimensions by folding the partitions",
-        makes: "0x7d CrossLaneReduceBitvec",
+        makes: Makes::Word(Opcode::CrossLaneReduceBitvec),
         chain: LEADING,
         only_exact_words: true,
         build: |b, site| cross_lane(b, site, Kind::Bits),
@@ -79,7 +80,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "partition-sum-as-reduce",
         class: RewriteClass::Reassociates,
         doc: "a float sum across partitions is a reduction of dimension 0",
-        makes: "tensor.reduce",
+        makes: Makes::Form("tensor.reduce"),
         chain: &[TensorOpName::PartitionReduce],
         only_exact_words: false,
         build: |b, site| as_reduce(b, site, true),
@@ -88,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "partition-reduce-as-reduce",
         class: RewriteClass::Exact,
         doc: "any other reduction across partitions is a reduction of dimension 0",
-        makes: "tensor.reduce",
+        makes: Makes::Form("tensor.reduce"),
         chain: &[TensorOpName::PartitionReduce],
         only_exact_words: false,
         build: |b, site| as_reduce(b, site, false),
