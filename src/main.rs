@@ -3,6 +3,7 @@
 mod arrays;
 mod cli;
 mod cmd;
+mod diff;
 mod failure;
 mod files;
 mod input;

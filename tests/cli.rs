@@ -1,94 +1,20 @@
 //! The command as a user calls it: what goes wrong says so, quickly, and leaves nothing half done.
 
+#[path = "support/command.rs"]
+mod command;
+
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use command::{Dir, arg, call, command, fails, succeeds, text};
 
 const ADD: &str = "func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %z = tensor.elementwise add(%x, %y) : tensor<4x8xf32>
   return %z : tensor<4x8xf32>
 }
 ";
-
-/// The longest that any answer may take; a debug build on a loaded machine is slow.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A directory of its own for each test, removed at the end.
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("partita-cli-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        fs::write(&path, contents).unwrap();
-        path
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(&self.0)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_partita"));
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-/// Runs the command and holds it to the promises that every call makes.
-fn call(args: &[&str]) -> Output {
-    let started = Instant::now();
-    let output = command(args).output().unwrap();
-    let errors = text(&output.stderr);
-    assert!(started.elapsed() < PATIENCE, "{args:?} took {:?}", started.elapsed());
-    assert!(!errors.contains("panicked"), "{args:?}: {errors}");
-    assert!(matches!(output.status.code(), Some(0..=2)), "{args:?}: {:?} {errors}", output.status);
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn fails(args: &[&str], status: i32, part: &str) {
-    let output = call(args);
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{args:?}: {errors}");
-    assert!(errors.contains(part), "{args:?}: no {part:?} in {errors}");
-    assert!(output.stdout.is_empty(), "{args:?}: {}", text(&output.stdout));
-}
-
-fn succeeds(args: &[&str]) -> String {
-    let output = call(args);
-    assert!(output.status.success(), "{args:?}: {}{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout)
-}
-
-fn arg(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
 
 /// A `.npy` file of the header and bytes given.
 fn npy(descr: &str, shape: &str, items: &[u8]) -> Vec<u8> {

@@ -1,11 +1,13 @@
 //! What happens to programs: from the tensor dialect to placed, scheduled words.
 
 pub mod canonicalize;
+mod compile;
 pub mod expand;
 pub mod fuse;
 pub mod pass;
 pub mod place;
 pub mod remark;
+pub mod repro;
 pub mod rewrite;
 mod scratch;
 pub mod select;
@@ -13,4 +15,5 @@ pub mod sync;
 pub mod tile;
 pub mod words;
 
-pub use pass::{Compiled, Context, Options, PASSES, PassInfo, Pipeline, Step, compile};
+pub use compile::{Compiled, Options, compile, compile_watched};
+pub use pass::{Context, Observer, PASSES, PassInfo, PassRun, Pipeline, Settings, Step};

@@ -6,6 +6,7 @@ use partita_ir::{
     ElemType, ElementwiseOp, Func, FuncBuilder, Literal, Source, TensorData, TensorType,
 };
 use partita_passes::canonicalize::{FOLD_LIMIT, Stats, canonicalize, identities};
+use partita_passes::rewrite::Fuel;
 
 fn read(text: &str) -> Func {
     let module = partita_ir::text::load(&Source::new("test.pta", text))
@@ -38,7 +39,7 @@ fn same(before: &Func, after: &Func, inputs: &[TensorData]) {
 }
 
 fn checked(func: &Func) -> (Func, Stats) {
-    let (after, stats) = canonicalize(func);
+    let (after, stats) = canonicalize(func, &mut Fuel::default());
     partita_ir::verify::verify(&partita_ir::Module { target: None, funcs: vec![after.clone()] })
         .unwrap_or_else(|errors| panic!("{errors:?}\n{after}"));
     assert_eq!(func.result_types, after.result_types);

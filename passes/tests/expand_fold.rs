@@ -12,6 +12,7 @@ use partita_ir::{ElemType, Literal, Operand, TensorData, TensorType};
 use partita_isa::{Generation, Target};
 use partita_passes::expand::legalize;
 use partita_passes::expand::prove::{Agreement, Random, prove, single, values};
+use partita_passes::rewrite::Fuel;
 use support::{INTS, RESULTS, Report, data};
 
 /// Values for a tensor: the specials of an integer type and random ones; small dyadic floats.
@@ -447,7 +448,7 @@ fn long_axes_are_cut() {
                 };
                 let func = single(kind, &[Ok(ty.clone())], &TensorType::scalar(dtype)).unwrap();
                 let proof = prove(&func, &[fill(&ty, 5)], &target, Agreement::Bits);
-                let (after, _) = legalize(&func, &target).unwrap();
+                let (after, _) = legalize(&func, &target, &mut Fuel::default()).unwrap();
                 let cut = after
                     .body_ops()
                     .filter_map(|(_, op)| op.as_tensor().map(|kind| (kind, op)))

@@ -7,6 +7,7 @@ use partita_ir::ops::{Class, Domain, ElementwiseOp as Op, TensorOp};
 use partita_ir::{ElemType, Literal, Operand, TensorData, TensorType};
 use partita_isa::{Generation, Target};
 use partita_passes::expand::prove::{self, Agreement, Unproved, pairs, prove, single, values};
+use partita_passes::rewrite::Fuel;
 use support::{INTS, RESULTS, Report, data};
 
 /// Refusals that are right: no exact form exists there.
@@ -294,7 +295,8 @@ fn names_are_kept_and_fresh_ones_derive_from_them() {
         &TensorType::scalar(ElemType::I1),
     )
     .unwrap();
-    let (after, applied) = partita_passes::expand::legalize(&func, &Target::default()).unwrap();
+    let (after, applied) =
+        partita_passes::expand::legalize(&func, &Target::default(), &mut Fuel::default()).unwrap();
     let returned = after.returned().next().unwrap();
     assert_eq!(&*after.values[returned].name, "y");
     let made: Vec<_> = after.body_ops().filter_map(|(_, op)| op.result()).collect();

@@ -11,6 +11,7 @@ use partita_ir::types::Dims;
 use partita_ir::{ElemType, Literal, Operand, TensorType};
 use partita_isa::{Generation, Target};
 use partita_passes::expand::{int, legalize, prove::single};
+use partita_passes::rewrite::Fuel;
 use support::{INTS, RESULTS};
 
 struct Used(BTreeSet<&'static str>);
@@ -19,7 +20,7 @@ impl Used {
     fn run(&mut self, op: TensorOp, operands: &[Result<TensorType, Operand>], to: ElemType) {
         let Ok(func) = single(op, operands, &TensorType::scalar(to)) else { return };
         for generation in [Generation::Sunda, Generation::Cayman] {
-            match legalize(&func, &Target::new(generation)) {
+            match legalize(&func, &Target::new(generation), &mut Fuel::default()) {
                 Ok((_, applied)) => self.0.extend(applied.iter().map(|applied| applied.expansion)),
                 Err(diagnostics) => assert!(!diagnostics.is_empty()),
             }

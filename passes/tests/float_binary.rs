@@ -8,6 +8,7 @@ use float_support::{
 use partita_ir::ops::{ElementwiseOp, TensorOp};
 use partita_ir::{ElemType, FuncBuilder, Operand, TensorType};
 use partita_passes::expand::legalize;
+use partita_passes::rewrite::Fuel;
 
 use ElementwiseOp::*;
 
@@ -104,7 +105,8 @@ fn what_depends_on_a_row_divisor_keeps_its_shape() {
     let x = b.arg("x", TensorType::new([4, 100], ElemType::F32));
     let s = b.arg("s", TensorType::new([4, 1], ElemType::F32));
     let y = b.elementwise(Divide, &[x.into(), s.into()]).expect("typed");
-    let (after, applied) = legalize(&b.finish(&[y]), &target("cayman")).expect("core");
+    let (after, applied) =
+        legalize(&b.finish(&[y]), &target("cayman"), &mut Fuel::default()).expect("core");
     assert_eq!(applied.len(), 1);
     let full = after
         .body_ops()

@@ -8,6 +8,7 @@ use partita_ir::TensorType;
 use partita_ir::ops::TensorOp;
 use partita_passes::expand::legalize;
 use partita_passes::expand::prove::single;
+use partita_passes::rewrite::Fuel;
 
 const NARROW: [ElemType; 7] = [I1, I8, Ui8, I16, Ui16, I32, Ui32];
 
@@ -48,7 +49,8 @@ fn shapes_survive_the_halves() {
     for shape in [vec![], vec![3], vec![2, 0], vec![1, 2, 1, 2, 1, 2, 1, 2]] {
         let ty = TensorType::new(shape, F32);
         let func = single(TensorOp::Cast, &[Ok(ty)], &TensorType::scalar(I64)).expect("typed");
-        let (after, _) = legalize(&func, &float_support::target("cayman")).expect("core");
+        let (after, _) =
+            legalize(&func, &float_support::target("cayman"), &mut Fuel::default()).expect("core");
         assert_eq!(after.result_types, func.result_types);
     }
 }

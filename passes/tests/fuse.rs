@@ -6,6 +6,7 @@ use partita_ir::{Func, Source, TensorOp};
 use partita_isa::{Generation, Target};
 use partita_passes::fuse::{FuseOptions, FuseResult, fuse};
 use partita_passes::remark::RemarkKind;
+use partita_passes::rewrite::Fuel;
 
 fn read(text: &str) -> Func {
     let module =
@@ -15,7 +16,8 @@ fn read(text: &str) -> Func {
 
 fn fused_on(func: &Func, generation: Generation) -> FuseResult {
     let result =
-        fuse(func, &Target::new(generation), &FuseOptions::default()).expect("fusion is sound");
+        fuse(func, &Target::new(generation), &FuseOptions::default(), &mut Fuel::default())
+            .expect("fusion is sound");
     partita_ir::verify::verify(&partita_ir::Module {
         target: None,
         funcs: vec![result.func.clone()],
@@ -249,7 +251,8 @@ fn fuel_limits_the_rewrites() {
     let options = |limit| FuseOptions { rewrite_limit: Some(limit), ..FuseOptions::default() };
     let mut last = 0;
     for limit in [0, 1, 2, 50, 100, 1000] {
-        let result = fuse(&func, &Target::default(), &options(limit)).expect("fusion is sound");
+        let result = fuse(&func, &Target::default(), &options(limit), &mut Fuel::default())
+            .expect("fusion is sound");
         assert!(result.stats.rewrites <= limit && result.stats.rewrites >= last);
         assert_eq!(result.stats.fused, result.stats.rewrites);
         last = result.stats.rewrites;
@@ -263,7 +266,8 @@ fn fuel_limits_the_rewrites() {
 fn limits_stop_early_and_soundly() {
     let func = chain(100);
     let options = FuseOptions { node_limit: 10, iter_limit: 1, ..FuseOptions::default() };
-    let result = fuse(&func, &Target::default(), &options).expect("fusion is sound");
+    let result =
+        fuse(&func, &Target::default(), &options, &mut Fuel::default()).expect("fusion is sound");
     same_results(&func, &result.func);
     assert!(result.stats.limited > 0);
 }
@@ -319,7 +323,8 @@ fn random_programs_keep_their_bits() {
         }
         let results: Vec<ValueId> = values.iter().rev().take(1 + below(2)).copied().collect();
         let func = b.finish(&results);
-        let (canonical, _) = partita_passes::canonicalize::canonicalize(&func);
+        let (canonical, _) =
+            partita_passes::canonicalize::canonicalize(&func, &mut Fuel::default());
         same_results(&func, &canonical);
         fused += fused_on(&canonical, EVERY[program % EVERY.len()]).stats.fused;
     }

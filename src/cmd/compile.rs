@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use partita::backend::{asm_file, image};
 use partita::ir::diag::Code;
 use partita::ir::{Diagnostic, Func, Module, Source, Span, text};
-use partita::passes::{self, Compiled};
+use partita::passes::{self, Compiled, Context, Pipeline};
 
 use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome};
@@ -36,9 +36,15 @@ pub struct Options {
     /// The function to compile, where the module does not leave just one choice.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// What is written.
-    #[arg(long, value_enum, default_value_t = Emit::Image)]
-    pub emit: Emit,
+    /// What is written: an image, unless --to ends before the words.
+    #[arg(long, value_enum)]
+    pub emit: Option<Emit>,
+    /// Begin the pipeline with this pass.
+    #[arg(long, value_name = "PASS", value_parser = super::opt::pass_name)]
+    pub from: Option<&'static str>,
+    /// End with this pass and write the IR after it.
+    #[arg(long, value_name = "PASS", value_parser = super::opt::pass_name, conflicts_with = "emit")]
+    pub to: Option<&'static str>,
     /// What the input is, instead of finding it out from the content.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub input_format: Option<InputFormat>,
@@ -63,22 +69,30 @@ impl Compilation {
 
 pub fn run(options: &Options) -> Outcome {
     let output = options.common.output.as_deref();
-    if options.emit == Emit::Words && output.is_none_or(files::is_dash) {
+    let emit = options.emit.unwrap_or(Emit::Image);
+    if emit == Emit::Words && output.is_none_or(files::is_dash) {
         return Err(Failure::Usage(
             "raw words go to one file per engine: name them with -o PROG".to_owned(),
         ));
     }
-    if options.emit == Emit::Image {
+    if emit == Emit::Image && options.to.is_none() {
         files::refuse_terminal(output, "an image")?;
     }
+    let pipeline = super::opt::part(options.from, options.to)?;
     let reading =
         Reading { format: options.input_format, target: options.common.target, engine: None };
     let Input::Ir(source, language) = input::read(&options.file, reading)? else {
         return Err(Failure::about(&options.file, "is compiled already"));
     };
+    let entry = options.entry.as_deref();
+    if options.to.is_some() {
+        let module = lower(source, language, entry, &options.common, &pipeline)?;
+        return files::write(output, module.to_string().as_bytes());
+    }
+    let settings = passes::Options { pipeline, ..passes::Options::default() };
     let Compiled { program, tile_module, tpb_module, .. } =
-        compile(source, language, options.entry.as_deref(), &options.common)?.compiled;
-    match (options.emit, output) {
+        compile_with(source, language, entry, &options.common, &settings)?.compiled;
+    match (emit, output) {
         (Emit::Image, _) => {
             files::write(output, &image::write(&program).map_err(Failure::Message)?)
         }
@@ -124,13 +138,40 @@ pub fn compile(
     entry: Option<&str>,
     common: &Common,
 ) -> Outcome<Compilation> {
+    compile_with(source, language, entry, common, &passes::Options::default())
+}
+
+fn compile_with(
+    source: Source,
+    language: Language,
+    entry: Option<&str>,
+    common: &Common,
+    options: &passes::Options,
+) -> Outcome<Compilation> {
     let (source, module) = load(source, language)?;
     let fail = |found| Failure::Diagnostics(Some(Box::new(source.clone())), found);
     let entry = choose_entry(&module, entry).map_err(fail)?.to_owned();
     let target = common.target_or(module.target);
-    let compiled =
-        passes::compile(&module, &entry, &target, &passes::Options::default()).map_err(fail)?;
+    let compiled = passes::compile(&module, &entry, &target, options).map_err(fail)?;
     Ok(Compilation { module, entry, compiled })
+}
+
+/// Runs passes on one function of a program.
+fn lower(
+    source: Source,
+    language: Language,
+    entry: Option<&str>,
+    common: &Common,
+    pipeline: &Pipeline,
+) -> Outcome<Module> {
+    let (source, module) = load(source, language)?;
+    let fail = |found| Failure::Diagnostics(Some(Box::new(source.clone())), found);
+    let entry = choose_entry(&module, entry).map_err(fail)?;
+    let funcs = module.func(entry).into_iter().cloned().collect();
+    let mut context = Context::new(common.target_or(module.target));
+    pipeline
+        .run(&Module { funcs, ..module.clone() }, &mut context, true, &mut ())
+        .map_err(|stopped| fail(stopped.found))
 }
 
 /// The function asked for, else `@main`, else the only public one.

@@ -1,14 +1,20 @@
 //! `partita opt`: run passes over IR and print it.
 
+mod dump;
+mod remarks;
+mod watch;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::PathBuf;
 
 use clap::Args;
-use partita::ir::Module;
-use partita::passes::remark::{Remark, RemarkKind};
-use partita::passes::{Context, PassInfo, Pipeline, Step};
+use partita::ir::Source;
+use partita::passes::repro::{
+    Configuration, Crash, Failure as PassFailure, configuration, run_guarded,
+};
+use partita::passes::rewrite::Fuel;
+use partita::passes::{Context, PassInfo, Pipeline};
 use serde::Serialize;
 
 use super::check::json;
@@ -17,12 +23,15 @@ use crate::cli::{Common, Format, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
 use crate::input::{self, Input, Language, Reading};
+use remarks::{PlacedRemark, RemarkFilter};
+use watch::Watcher;
 
 #[derive(Args)]
 pub struct Options {
     /// The program, in any dialect; `-` is standard input.
     pub file: PathBuf,
-    /// Passes in the order in which they run, separated by commas; without it, the whole default pipeline.
+    /// Passes in the order in which they run, separated by commas, each with its settings in braces
+    /// (`fuse{node-limit=5000},legalize`); without it, the whole default pipeline.
     #[arg(long, value_name = "PASSES", value_parser = pipeline, conflicts_with_all = ["from", "to"])]
     pub passes: Option<Pipeline>,
     /// Begin the default pipeline with this pass.
@@ -40,7 +49,10 @@ pub struct Options {
     /// Print the module after every pass, on standard error.
     #[arg(long)]
     pub print_after_all: bool,
-    /// Write the module after every pass into this directory.
+    /// Print what each pass changed as a unified diff, on standard error.
+    #[arg(long)]
+    pub diff: bool,
+    /// Write the input and the module after every pass that changed it into this directory, with an index.json.
     #[arg(long, value_name = "DIR")]
     pub dump_dir: Option<PathBuf>,
     /// Do not verify after each pass.
@@ -52,9 +64,21 @@ pub struct Options {
     /// Print what passes counted, on standard error.
     #[arg(long)]
     pub stats: bool,
-    /// Print remarks, on standard error: passed, missed or all, of all passes or of one (`missed:fuse`).
+    /// Print remarks, on standard error: passed, missed, analysis or all, of all passes or of one (`missed:fuse`).
     #[arg(long, value_name = "KIND[:PASS]", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     pub remarks: Option<RemarkFilter>,
+    /// Write the remarks to a file instead, one JSON record a line.
+    #[arg(long, value_name = "FILE")]
+    pub remarks_output: Option<PathBuf>,
+    /// Make at most this many rewrites in all passes together.
+    #[arg(long, value_name = "N")]
+    pub rewrite_limit: Option<u64>,
+    /// Write a reproducer: the module and this very run of passes in one text.
+    #[arg(long, value_name = "FILE", conflicts_with = "split_input_file")]
+    pub emit_repro: Option<PathBuf>,
+    /// The input is a reproducer: run its passes for its target.
+    #[arg(long, conflicts_with_all = ["passes", "from", "to", "rewrite_limit", "no_verify", "split_input_file"])]
+    pub run_repro: bool,
     /// Run on each part between `// -----` lines by itself.
     #[arg(long)]
     pub split_input_file: bool,
@@ -68,47 +92,25 @@ pub struct Options {
     pub common: Common,
 }
 
-fn pass_name(text: &str) -> Result<&'static str, String> {
+/// The name of a pass, for flags that take one.
+pub fn pass_name(text: &str) -> Result<&'static str, String> {
     PassInfo::find(text)
         .map(|pass| pass.name)
         .ok_or_else(|| format!("no such pass; the passes are {}", Pipeline::default()))
 }
 
-fn pipeline(text: &str) -> Result<Pipeline, String> {
-    text.parse::<Pipeline>()
-        .map_err(|error| format!("{error}; the passes are {}", Pipeline::default()))
-}
-
-/// Which remarks are printed.
-#[derive(Clone, Debug)]
-pub struct RemarkFilter {
-    kind: Option<RemarkKind>,
-    pass: Option<String>,
-}
-
-impl std::str::FromStr for RemarkFilter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, pass) = match text.split_once(':') {
-            Some((kind, pass)) => (kind, Some(pass.to_owned())),
-            None => (text, None),
-        };
-        let kind = match kind {
-            "all" => None,
-            "passed" => Some(RemarkKind::Passed),
-            "missed" => Some(RemarkKind::Missed),
-            _ => return Err("remarks are passed, missed or all".to_owned()),
-        };
-        Ok(Self { kind, pass })
-    }
-}
-
-impl RemarkFilter {
-    fn accepts(&self, remark: &Remark) -> bool {
-        self.kind.is_none_or(|kind| kind == remark.kind)
-            && self.pass.as_ref().is_none_or(|pass| pass == remark.pass)
-    }
+/// A pipeline, with a caret under what is wrong.
+pub fn pipeline(text: &str) -> Result<Pipeline, String> {
+    text.parse::<Pipeline>().map_err(|error| {
+        let before = text.get(..error.span.start as usize).unwrap_or_default().chars().count();
+        let marked = text.get(error.span.range()).unwrap_or_default().chars().count().max(1);
+        format!(
+            "{error}\n  {text}\n  {}{}\nthe passes are {}",
+            " ".repeat(before),
+            "^".repeat(marked),
+            Pipeline::default()
+        )
+    })
 }
 
 /// What `--format json` prints of one module.
@@ -117,7 +119,7 @@ struct Record {
     ir: String,
     /// Counts by pass and name.
     stats: BTreeMap<&'static str, BTreeMap<&'static str, u64>>,
-    remarks: Vec<Remark>,
+    remarks: Vec<PlacedRemark>,
 }
 
 pub fn run(options: &Options) -> Outcome {
@@ -125,11 +127,15 @@ pub fn run(options: &Options) -> Outcome {
     let Input::Ir(source, language) = input::read(&options.file, reading)? else {
         return Err(Failure::about(&options.file, "is compiled already; `partita dis` prints it"));
     };
-    let pipeline = options.pipeline()?;
+    let plan = Plan::new(options, &source)?;
     let parts = if options.split_input_file { input::split(source)? } else { vec![source] };
     let mut records = Vec::new();
     for (index, part) in parts.into_iter().enumerate() {
-        records.push(run_one(options, &pipeline, part, language, index)?);
+        records.push(run_one(options, &plan, part, language, index)?);
+    }
+    if let Some(path) = &options.remarks_output {
+        let remarks = records.iter().flat_map(|record| &record.remarks);
+        files::write(Some(path), remarks::json_lines(remarks)?.as_bytes())?;
     }
     let text = match options.format {
         Format::Json => json(&records)?,
@@ -140,29 +146,79 @@ pub fn run(options: &Options) -> Outcome {
     files::write(options.common.output.as_deref(), text.as_bytes())
 }
 
+/// Which passes run, and how: as the flags say, or as a reproducer does.
+struct Plan {
+    pipeline: Pipeline,
+    target: Option<partita::isa::Target>,
+    fuel: Fuel,
+    verify: bool,
+}
+
+impl Plan {
+    fn new(options: &Options, source: &Source) -> Outcome<Self> {
+        if options.run_repro {
+            let about = |what: String| Failure::about(&options.file, what);
+            let repro = Configuration::read(&source.text).map_err(about)?;
+            let pipeline = repro.passes.parse().map_err(|error| about(format!("{error}")))?;
+            let target = repro.target.parse().map_err(|error| about(format!("{error}")))?;
+            let fuel = Fuel { left: repro.rewrite_limit, ..Fuel::default() };
+            return Ok(Self { pipeline, target: Some(target), fuel, verify: repro.verify });
+        }
+        let pipeline = match &options.passes {
+            Some(pipeline) => pipeline.clone(),
+            None => part(options.from, options.to)?,
+        };
+        Ok(Self {
+            pipeline,
+            target: options.common.target,
+            fuel: Fuel { left: options.rewrite_limit, ..Fuel::default() },
+            verify: !options.no_verify,
+        })
+    }
+}
+
+/// The part of the default pipeline between two passes.
+pub fn part(from: Option<&'static str>, to: Option<&'static str>) -> Outcome<Pipeline> {
+    Pipeline::default()
+        .part(from, to)
+        .map_err(|name| Failure::Usage(format!("`{name}` does not come after --from")))
+}
+
 fn run_one(
     options: &Options,
-    pipeline: &Pipeline,
-    part: partita::ir::Source,
+    plan: &Plan,
+    source: Source,
     language: Language,
     index: usize,
 ) -> Outcome<Record> {
-    let (source, module) = compile::load(part, language)?;
-    let mut context = Context::new(options.common.target_or(module.target));
-    let mut watcher = Watcher { options, index, step: 0, started: Instant::now(), failed: None };
-    let result = pipeline.run(&module, &mut context, !options.no_verify, |step| watcher.see(step));
-    let module = result.map_err(|found| Failure::Diagnostics(Some(Box::new(source)), found))?;
-    if let Some(failure) = watcher.failed {
-        return Err(failure);
+    let (source, module) = compile::load(source, language)?;
+    let target = plan.target.or(module.target).unwrap_or_default();
+    let mut context = Context { fuel: plan.fuel.clone(), ..Context::new(target) };
+    if let Some(path) = &options.emit_repro {
+        let passes = plan.pipeline.to_string();
+        let configuration = configuration(passes, &target, &plan.fuel, plan.verify);
+        files::write(Some(path), configuration.text(&module, "").as_bytes())?;
     }
+    let mut watcher = Watcher::new(options, target, index, &module);
+    let result = run_guarded(&plan.pipeline, &module, &mut context, plan.verify, &mut watcher);
+    watcher.finish()?;
+    let module = result.map_err(|failure| match failure {
+        PassFailure::Refused(found) => Failure::Diagnostics(Some(Box::new(source.clone())), found),
+        PassFailure::Crash(crash) => crashed(&crash),
+    })?;
     let mut stats: BTreeMap<_, BTreeMap<_, u64>> = BTreeMap::new();
     for (pass, name, count) in context.stats {
         *stats.entry(pass).or_default().entry(name).or_default() += count;
     }
-    let remarks: Vec<Remark> = match &options.remarks {
-        Some(filter) => {
-            context.remarks.into_iter().filter(|remark| filter.accepts(remark)).collect()
-        }
+    let wanted =
+        options.remarks.clone().or(options.remarks_output.as_ref().map(|_| RemarkFilter::ALL));
+    let remarks: Vec<PlacedRemark> = match wanted {
+        Some(filter) => context
+            .remarks
+            .into_iter()
+            .filter(|remark| filter.accepts(remark))
+            .map(|remark| PlacedRemark::new(remark, &source))
+            .collect(),
         None => Vec::new(),
     };
     if options.format == Format::Text {
@@ -171,11 +227,29 @@ fn run_one(
     Ok(Record { ir: module.to_string(), stats, remarks })
 }
 
+/// Leaves a reproducer of a crash beside the user and says how to run it.
+fn crashed(crash: &Crash) -> Failure {
+    let name = PathBuf::from(format!("partita-repro-{}.pta", crash.run.pass.name));
+    let text = crash.configuration.text(&crash.module, &crash.why);
+    let advice = match files::write(Some(&name), text.as_bytes()) {
+        Ok(()) => format!(
+            "`partita opt --run-repro {0}` shows it again: please report it with that file",
+            name.display()
+        ),
+        Err(_) => format!("{} cannot be written", name.display()),
+    };
+    Failure::Message(format!(
+        "the pass `{}` is wrong: {}\n{advice}",
+        crash.run,
+        crash.why.trim_end()
+    ))
+}
+
 /// Counts and remarks as text. Writing to a string cannot fail.
 fn notes(
     options: &Options,
     stats: &BTreeMap<&'static str, BTreeMap<&'static str, u64>>,
-    remarks: &[Remark],
+    remarks: &[PlacedRemark],
 ) -> String {
     let mut out = String::new();
     for (pass, counts) in stats.iter().filter(|_| options.stats) {
@@ -183,70 +257,8 @@ fn notes(
             let _ = writeln!(out, "{count:>8} {pass}: {name}");
         }
     }
-    for remark in remarks {
+    for remark in remarks.iter().filter(|_| options.remarks_output.is_none()) {
         let _ = writeln!(out, "{remark}");
     }
     out
-}
-
-impl Options {
-    fn pipeline(&self) -> Outcome<Pipeline> {
-        if let Some(pipeline) = &self.passes {
-            return Ok(pipeline.clone());
-        }
-        let mut pipeline = Pipeline::default();
-        if let Some(from) = self.from {
-            let start = pipeline.passes.iter().position(|pass| pass.name == from);
-            pipeline.passes.drain(..start.unwrap_or(0));
-        }
-        if let Some(to) = self.to {
-            let end = pipeline.passes.iter().rposition(|pass| pass.name == to);
-            let end =
-                end.ok_or_else(|| Failure::Usage(format!("`{to}` does not come after --from")))?;
-            pipeline.passes.truncate(end + 1);
-        }
-        Ok(pipeline)
-    }
-}
-
-/// Prints and keeps what the options ask for between passes.
-struct Watcher<'a> {
-    options: &'a Options,
-    /// Number of the part of the file.
-    index: usize,
-    step: usize,
-    started: Instant,
-    failed: Option<Failure>,
-}
-
-impl Watcher<'_> {
-    fn see(&mut self, step: &Step<'_>) {
-        let (options, name) = (self.options, step.pass.name);
-        if options.timing {
-            say(&format!("{:>10.3} ms {name}\n", self.started.elapsed().as_secs_f64() * 1e3));
-        }
-        if options.print_before.contains(&name) {
-            print("before", name, step.before);
-        }
-        if options.print_after_all || options.print_after.contains(&name) {
-            print("after", name, step.after);
-        }
-        if let Some(dir) = &options.dump_dir
-            && let Err(failure) = self.dump(dir, name, step.after)
-        {
-            self.failed.get_or_insert(failure);
-        }
-        self.step += 1;
-        self.started = Instant::now();
-    }
-
-    fn dump(&self, dir: &Path, pass: &str, module: &Module) -> Outcome {
-        std::fs::create_dir_all(dir).map_err(|error| Failure::about(dir, error))?;
-        let file = dir.join(format!("{}-{:02}-{pass}.pta", self.index, self.step));
-        files::write(Some(&file), module.to_string().as_bytes())
-    }
-}
-
-fn print(when: &str, pass: &str, module: &Module) {
-    say(&format!("// {when} {pass}\n{module}"));
 }

@@ -1,4 +1,6 @@
-//! `partita passes`: the passes, in the order of the default pipeline.
+//! `partita passes`: the passes, in the order of the default pipeline, with their settings.
+
+use std::fmt::Write as _;
 
 use clap::Args;
 use partita::passes::PASSES;
@@ -14,7 +16,14 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let text: String =
-        PASSES.iter().map(|pass| format!("{:<20} {}\n", pass.name, pass.summary)).collect();
+    let mut text = String::new();
+    for pass in PASSES {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:<20} {}", pass.name, pass.summary);
+        for setting in pass.settings {
+            let name = format!("{}{{{}={}}}", pass.name, setting.name, setting.kind.allowed());
+            let _ = writeln!(text, "    {name}\n        {}", setting.summary);
+        }
+    }
     files::write(options.common.output.as_deref(), text.as_bytes())
 }

@@ -23,7 +23,8 @@ use partita_ir::{ElemType, Func, Op, OpId, OpKind, Operand, TensorData, TensorOp
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
-use identities::{Context, Identity, Step};
+use crate::rewrite::Fuel;
+use identities::{Context, Step};
 
 /// The most bytes that a folded constant may have: a splat or an index sequence
 /// must not become a large array.
@@ -61,14 +62,16 @@ impl Stats {
     }
 }
 
-/// Simplifies a verified function. Functions of other dialects come back as they are.
-pub fn canonicalize(func: &Func) -> (Func, Stats) {
+/// Simplifies a verified function, with no more rewrites than there is fuel for. Functions of other dialects come
+/// back as they are.
+pub fn canonicalize(func: &Func, fuel: &mut Fuel) -> (Func, Stats) {
     let mut sweep = Sweep {
         replaced: Vec::new(),
         body: Vec::with_capacity(func.body.len()),
         seen: FxHashMap::default(),
         stats: Stats { identities: vec![0; identities::all().count()], ..Stats::default() },
         func: func.clone(),
+        fuel,
     };
     for index in 0..func.body.len() {
         sweep.visit(func.body[index]);
@@ -100,8 +103,9 @@ pub(crate) fn remove_dead(func: &mut Func) -> u64 {
     dead as u64
 }
 
-struct Sweep {
+struct Sweep<'a> {
     func: Func,
+    fuel: &'a mut Fuel,
     /// What now stands for a value that went away.
     replaced: Vec<Option<ValueId>>,
     body: Vec<OpId>,
@@ -110,7 +114,7 @@ struct Sweep {
     stats: Stats,
 }
 
-impl Sweep {
+impl Sweep<'_> {
     fn visit(&mut self, id: OpId) {
         if let Some(op) = self.func.ops.get(id)
             && op.operands.iter().any(|operand| self.replacement(operand).is_some())
@@ -144,10 +148,12 @@ impl Sweep {
             slot.kind = OpKind::Tensor(TensorOp::Constant(data));
             slot.operands.clear();
             self.stats.folded += 1;
+            self.spend("fold", result);
         }
         match self.earlier(id) {
             Some(value) => {
                 self.stats.merged += 1;
+                self.spend("merge", result);
                 self.replace(result, value);
             }
             None => self.body.push(id),
@@ -168,13 +174,19 @@ impl Sweep {
 
     /// Applies the first identity that fits.
     fn step(&mut self, id: OpId) -> Option<Step> {
+        if self.fuel.is_empty() {
+            return None;
+        }
         let kind = self.func.ops[id].as_tensor()?.kind_name();
         for (number, identity) in identities::of(kind) {
-            let Identity { apply, .. } = identity;
             let emitted = self.body.len();
-            let step = apply(&mut Context { func: &mut self.func, body: &mut self.body, id });
+            let step =
+                (identity.apply)(&mut Context { func: &mut self.func, body: &mut self.body, id });
             if let Some(step) = step {
                 self.stats.identities[number] += 1;
+                if let Some(result) = self.func.ops[id].result() {
+                    self.spend(identity.name, result);
+                }
                 self.note_emitted(emitted);
                 return Some(step);
             }
@@ -191,7 +203,14 @@ impl Sweep {
         }
     }
 
+    fn spend(&mut self, rule: &'static str, value: ValueId) {
+        self.fuel.spend(rule, &self.func.values[value].name);
+    }
+
     fn fold(&self, id: OpId) -> Option<TensorData> {
+        if self.fuel.is_empty() {
+            return None;
+        }
         let op = &self.func.ops[id];
         let kind = op.as_tensor()?;
         if matches!(
@@ -234,7 +253,9 @@ impl Sweep {
                 && matches!(kinds, (Some(a), Some(b)) if key::same_op(a, b))
                 && other.result().is_some_and(|value| func.ty(value) == ty)
         };
-        if let Some(&found) = candidates.iter().find(same) {
+        if let Some(&found) = candidates.iter().find(same)
+            && !self.fuel.is_empty()
+        {
             return func.ops[found].result();
         }
         candidates.push(id);

@@ -7,7 +7,7 @@ use partita_isa::Target;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Expansion, OpCx, Refusal, When, tables};
-use crate::rewrite::RewriteClass;
+use crate::rewrite::{Fuel, RewriteClass};
 use crate::select::core_reason;
 
 /// How deep expansions may nest: what an expansion emits may need expanding itself.
@@ -43,16 +43,20 @@ pub(super) fn describe(kind: &TensorOp) -> String {
     }
 }
 
-/// Rewrites every operation into ones that a word or two of the target do exactly.
-/// Values of the source keep their names; what expansions add is named after them.
+/// Rewrites every operation into ones that a word or two of the target do exactly; without fuel, operations stay as
+/// they are. Values of the source keep their names; what expansions add is named after them.
 ///
 /// # Errors
 /// One diagnostic for each operation that nothing expresses exactly, with the reason and,
 /// where one is known, the rule.
-pub fn legalize(func: &Func, target: &Target) -> Result<(Func, Vec<Applied>), Vec<Diagnostic>> {
+pub fn legalize(
+    func: &Func,
+    target: &Target,
+    fuel: &mut Fuel,
+) -> Result<(Func, Vec<Applied>), Vec<Diagnostic>> {
     let mut driver = Driver::new(func, target);
     for (id, op) in func.body_ops() {
-        driver.source(id, op);
+        driver.source(id, op, fuel);
     }
     if driver.diagnostics.is_empty() {
         Ok((driver.out.compact(), driver.applied))
@@ -112,7 +116,7 @@ impl<'a> Driver<'a> {
         Self { source, target, out, map, taken, next, applied, diagnostics }
     }
 
-    fn source(&mut self, id: OpId, op: &partita_ir::Op) {
+    fn source(&mut self, id: OpId, op: &partita_ir::Op, fuel: &mut Fuel) {
         let mapped = |operand: &Operand| match operand {
             Operand::Value(value) => {
                 self.map.get(value.index()).copied().flatten().map(Operand::Value)
@@ -148,14 +152,20 @@ impl<'a> Driver<'a> {
         };
         let Some(ty) = self.source.tensor_ty(result) else { return };
         let pending = Pending { kind: kind.clone(), operands, ty: ty.clone(), name };
-        let placed = match self.lower(&pending, &site, 0) {
+        let expansions = self.applied.len();
+        let lowered = match fuel.is_empty() {
+            false => self.lower(&pending, &site, 0),
+            true => Ok(self.keep(&pending, &site)),
+        };
+        if let Some(applied) = self.applied.get(expansions) {
+            fuel.spend(applied.expansion, &site.value);
+        }
+        let placed = match lowered {
             Ok(value) => value,
             Err(refusal) => {
                 self.report(&site, &refusal);
                 // Whatever reads it is still looked at.
-                let (id, value) = self.make(&pending, &site);
-                self.out.body.push(id);
-                value
+                self.keep(&pending, &site)
             }
         };
         self.out.spans.set_value(placed, self.source.spans.value(result));
@@ -194,12 +204,17 @@ impl<'a> Driver<'a> {
         (id, value)
     }
 
+    /// Places an operation as it is.
+    fn keep(&mut self, pending: &Pending, site: &Site) -> ValueId {
+        let (id, value) = self.make(pending, site);
+        self.out.body.push(id);
+        value
+    }
+
     /// Places an operation, expanded as far as it must be.
     fn lower(&mut self, pending: &Pending, site: &Site, depth: usize) -> Result<ValueId, Refusal> {
         if matches!(pending.kind, TensorOp::Constant(_)) && pending.ty.elements() != Some(0) {
-            let (id, value) = self.make(pending, site);
-            self.out.body.push(id);
-            return Ok(value);
+            return Ok(self.keep(pending, site));
         }
         if depth > MAX_DEPTH {
             return Err(Refusal::because("its expansion nests too deeply"));

@@ -10,6 +10,7 @@ use partita_ir::{Diagnostic, ElemType, Func, FuncBuilder, Operand, TensorData, T
 use partita_isa::Target;
 
 use super::{Applied, eval_options, legalize};
+use crate::rewrite::Fuel;
 use crate::select::core_reason;
 
 /// How closely two sides must agree.
@@ -92,7 +93,8 @@ pub fn prove(
     target: &Target,
     agreement: Agreement,
 ) -> Result<Vec<Applied>, Box<Unproved>> {
-    let (after, applied) = legalize(func, target).map_err(|d| Box::new(Unproved::Refused(d)))?;
+    let (after, applied) =
+        legalize(func, target, &mut Fuel::default()).map_err(|d| Box::new(Unproved::Refused(d)))?;
     let wrong = |what: String| Box::new(Unproved::Wrong(what));
     for (_, op) in after.body_ops() {
         core_reason(&after, op, target)

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::language::{Head, Node, Table};
 use super::rules::{Refusal, Rule};
+use crate::rewrite::Fuel;
 
 /// The e-graph of a window.
 pub type Graph = EGraph<Node, Facts>;
@@ -51,12 +52,11 @@ pub struct Facts {
     pub target: Target,
     /// Known splats of leaves, by value.
     pub splats: rustc_hash::FxHashMap<ValueId, u64>,
+    /// A name of the value of a class, as the program has it.
+    pub names: rustc_hash::FxHashMap<Id, String>,
     pub applied: Vec<Application>,
     pub refused: Vec<Refused>,
-    /// Rewrites that may still be made; no limit when absent.
-    pub fuel: Option<u64>,
-    /// Rewrites made.
-    pub rewrites: u64,
+    pub fuel: Fuel,
     /// Why the graph cannot be trusted.
     pub fault: Option<String>,
     /// The rule at work.
@@ -96,7 +96,7 @@ impl Analysis<Node> for Facts {
 }
 
 impl Facts {
-    pub fn new(target: &Target, fuel: Option<u64>) -> Self {
+    pub fn new(target: &Target, fuel: Fuel) -> Self {
         Self { target: *target, fuel, ..Self::default() }
     }
 
@@ -168,7 +168,7 @@ impl Applier<Node, Facts> for Bridge {
         find_chains(graph, class, self.rule.chain, &mut SmallVec::new(), &mut chains);
         let mut changed = Vec::new();
         for chain in chains {
-            if graph.analysis.fuel == Some(0)
+            if graph.analysis.fuel.is_empty()
                 || !graph.analysis.done.insert((self.number, chain.clone()))
             {
                 continue;
@@ -259,12 +259,10 @@ impl Bridge {
             graph.analysis.fail("it gives another type".to_owned());
             return None;
         }
+        let value = graph.analysis.names.get(&class).cloned().unwrap_or_default();
         let inputs = inputs.clone();
         graph.analysis.applied.push(Application { rule: self.number, class, inputs, made });
-        graph.analysis.rewrites += 1;
-        if let Some(fuel) = &mut graph.analysis.fuel {
-            *fuel = fuel.saturating_sub(1);
-        }
+        graph.analysis.fuel.spend(self.rule.name, &value);
         graph.union(class, id).then_some(class)
     }
 }

@@ -22,7 +22,7 @@ use partita_isa::Target;
 
 use crate::canonicalize::remove_dead;
 use crate::remark::Remark;
-use crate::rewrite::RewriteClass;
+use crate::rewrite::{Fuel, RewriteClass};
 
 /// Bounds and permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,18 +83,27 @@ pub enum FuseError {
     NoForm(String),
 }
 
-/// Fuses a verified function of the tensor dialect for a target.
+/// Fuses a verified function of the tensor dialect for a target, with no more rewrites than there is fuel for.
 ///
 /// # Errors
 /// An internal error; the function can be compiled without this pass.
-pub fn fuse(func: &Func, target: &Target, options: &FuseOptions) -> Result<FuseResult, FuseError> {
+pub fn fuse(
+    func: &Func,
+    target: &Target,
+    options: &FuseOptions,
+    fuel: &mut Fuel,
+) -> Result<FuseResult, FuseError> {
     let permitted = |rule: &&rules::Rule| {
         options.allow_excess_precision || rule.class != RewriteClass::ChangesRounding
     };
     let rewrites = graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)));
-    let mut work = window::Work::new(func, target, options);
+    // The pass's own limit and that of the whole pipeline: the lower one holds.
+    let limit = [options.rewrite_limit, fuel.left].into_iter().flatten().min();
+    let own = Fuel { left: limit, ..Fuel::default() };
+    let mut work = window::Work::new(func, target, options, own);
     while work.fuse_window(&rewrites)? {}
-    let (mut func, remarks, mut stats) = work.finish();
+    let (mut func, remarks, mut stats, spent) = work.finish();
+    fuel.absorb(spent);
     remove_dead(&mut func);
     stats.fused =
         remarks.iter().filter(|remark| remark.kind == crate::remark::RemarkKind::Passed).count()

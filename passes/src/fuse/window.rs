@@ -18,6 +18,7 @@ use super::rules;
 use super::{FuseError, FuseOptions, FuseStats};
 use crate::canonicalize::constant;
 use crate::remark::Remark;
+use crate::rewrite::Fuel;
 
 /// Operations of a window.
 const WINDOW: usize = 256;
@@ -44,7 +45,7 @@ pub(super) struct Work {
     body: Vec<OpId>,
     remarks: Vec<Remark>,
     stats: FuseStats,
-    fuel: Option<u64>,
+    fuel: Fuel,
 }
 
 /// An operation of the window in the graph.
@@ -96,7 +97,7 @@ fn price(prices: &Prices, graph: &Graph, node: &Node) -> u64 {
 }
 
 impl Work {
-    pub fn new(func: &Func, target: &Target, options: &FuseOptions) -> Self {
+    pub fn new(func: &Func, target: &Target, options: &FuseOptions, fuel: Fuel) -> Self {
         Self {
             prices: Prices::of(target),
             target: *target,
@@ -109,14 +110,15 @@ impl Work {
             body: Vec::with_capacity(func.body.len()),
             remarks: Vec::new(),
             stats: FuseStats::default(),
-            fuel: options.rewrite_limit,
+            fuel,
             func: func.clone(),
         }
     }
 
-    pub fn finish(mut self) -> (Func, Vec<Remark>, FuseStats) {
+    pub fn finish(mut self) -> (Func, Vec<Remark>, FuseStats, Fuel) {
         self.func.body = self.body;
-        (self.func, self.remarks, self.stats)
+        self.stats.rewrites = self.fuel.made;
+        (self.func, self.remarks, self.stats, self.fuel)
     }
 
     /// Takes the next window; false when nothing is left.
@@ -230,12 +232,11 @@ impl Work {
         let window = self.choose(runner.egraph, placed, &roots)?;
         self.remarks.extend(report::remarks(&self.func, &window));
         self.stats.windows += 1;
-        self.stats.rewrites += window.graph.analysis.rewrites;
         self.stats.nodes = self.stats.nodes.max(window.graph.total_size() as u64);
         self.stats.cost_before =
             self.stats.cost_before.saturating_add(window.extraction.input_cost);
         self.stats.cost_after = self.stats.cost_after.saturating_add(window.extraction.cost);
-        self.fuel = window.graph.analysis.fuel;
+        self.fuel = window.graph.analysis.fuel.clone();
         self.rebuild(&window).ok_or_else(|| FuseError::NoForm(self.func.name.clone()))
     }
 
@@ -243,7 +244,7 @@ impl Work {
     fn graph(&self, ops: &[OpId], placed: &mut Vec<Placed>) -> Result<Graph, FuseError> {
         let no_form = || FuseError::NoForm(self.func.name.clone());
         let tensor_ty = |value| self.func.tensor_ty(value).cloned().ok_or_else(no_form);
-        let mut graph = Graph::new(Facts::new(&self.target, self.fuel));
+        let mut graph = Graph::new(Facts::new(&self.target, self.fuel.clone()));
         let mut class_of: FxHashMap<ValueId, Id> = FxHashMap::default();
         for &op_id in ops {
             let op = &self.func.ops[op_id];
@@ -267,6 +268,8 @@ impl Work {
                 }
             };
             class_of.insert(result, class);
+            let name = &self.func.values[result].name;
+            graph.analysis.names.entry(class).or_insert_with(|| name.to_string());
             placed.push(Placed { op: op_id, result, node, class });
         }
         Ok(graph)

@@ -41,18 +41,30 @@ struct Planned {
     regions: Vec<(Region, TileSize)>,
 }
 
+/// How to tile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TileOptions {
+    /// Per cent of SBUF that the live tiles of a loop may take; without it, [`TileOptions::SHARES`] in turn.
+    pub share: Option<u32>,
+}
+
+impl TileOptions {
+    /// Two blocks side by side let loads run ahead; less is for loops whose tiles do not pack.
+    pub const SHARES: &'static [u32] = &[45, 90, 30, 15, 7];
+}
+
 /// Bytes of a partition kept for literals and for what the later passes add.
 const RESERVE: u64 = 4096;
 
 /// Tiles a function of core operations (see [`crate::select`]). Live tiles of a loop take at most
-/// `fraction` of the usable bytes of a partition.
+/// `share` per cent of the usable bytes of a partition.
 ///
 /// # Errors
 /// An operation that no word does, or one whose smallest tile does not fit.
-pub fn tile(func: &Func, target: &Target, fraction: f64) -> Result<Tiled, Vec<Diagnostic>> {
+pub fn tile(func: &Func, target: &Target, share: u32) -> Result<Tiled, Vec<Diagnostic>> {
     check_main_memory(func)?;
     let usable = target.generation.sbuf_usable().saturating_sub(RESERVE);
-    let budget = (usable as f64 * fraction) as u64;
+    let budget = usable * u64::from(share) / 100;
     let planned = plan_groups(func, budget)?;
     let mut group_of: IndexMap<ValueId, usize> = IndexMap::new();
     for (index, plan) in planned.iter().enumerate() {

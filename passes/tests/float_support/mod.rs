@@ -9,6 +9,7 @@ use partita_ir::{ElemType, Func, Operand, TensorData, TensorType, float};
 use partita_isa::Target;
 use partita_passes::expand::prove::{Random, single, specials};
 use partita_passes::expand::{eval_options, legalize};
+use partita_passes::rewrite::Fuel;
 use partita_passes::select::core_reason;
 
 /// Every generation, from the one without the integer band to the one with most.
@@ -54,9 +55,10 @@ pub fn func_of(op: TensorOp, columns: &[Column], out: ElemType) -> (Func, Vec<Te
 /// makes of it. NaN, infinities, the sign of a zero, and integers must agree.
 pub fn worst(func: &Func, inputs: &[TensorData], target_name: &str) -> u64 {
     let target = target(target_name);
-    let (after, applied) = legalize(func, &target).unwrap_or_else(|refused| {
-        panic!("{target_name}: {:?}", refused.iter().map(|d| &d.message).collect::<Vec<_>>())
-    });
+    let (after, applied) =
+        legalize(func, &target, &mut Fuel::default()).unwrap_or_else(|refused| {
+            panic!("{target_name}: {:?}", refused.iter().map(|d| &d.message).collect::<Vec<_>>())
+        });
     for (_, op) in after.body_ops() {
         if let Err(reason) = core_reason(&after, op, &target) {
             panic!("{target_name}: `{}` is not core: {reason}", op.kind.name());
