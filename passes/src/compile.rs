@@ -24,12 +24,19 @@ pub struct Options {
     pub pipeline: Pipeline,
     /// Verify after each pass.
     pub verify: bool,
+    /// Audit the program that comes out.
+    pub audit: bool,
     pub settings: Settings,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { pipeline: Pipeline::default(), verify: true, settings: Settings::default() }
+        Self {
+            pipeline: Pipeline::default(),
+            verify: true,
+            audit: cfg!(debug_assertions),
+            settings: Settings::default(),
+        }
     }
 }
 
@@ -82,7 +89,28 @@ pub fn compile_watched(
         pipeline: options.pipeline.passes.iter().map(ToString::to_string).collect(),
     };
     let program = partita_backend::emit::emit(func, *target, meta).map_err(blamed)?;
+    if options.audit {
+        // A pipeline that leaves synchronization out has nobody else to blame than who asked for it.
+        let whole = options.pipeline.passes.iter().any(|run| run.pass.name == "sync");
+        audited(&program, written == Dialect::Tensor && whole)?;
+    }
     Ok(Compiled { program, tile_module, tpb_module, remarks: cx.remarks, stats: cx.stats })
+}
+
+/// Errors that the auditor finds: faults of the compiler, where the program is its own work.
+fn audited(program: &Program, own: bool) -> Result<(), Vec<Diagnostic>> {
+    let found = partita_backend::audit::audit_legal(program);
+    let faults = found.iter().filter(|finding| finding.is_error()).map(|finding| {
+        let fault = finding.diagnostic();
+        if !own {
+            return fault;
+        }
+        let message = format!("{}: {}", fault.code, fault.message);
+        let internal = Diagnostic { code: Code::Internal, message, ..fault };
+        internal.help(Code::Internal.help()).note("found by the audit of the compiled program")
+    });
+    let faults: Vec<Diagnostic> = faults.collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 /// Keeps what the last pass to the tile dialect gave.

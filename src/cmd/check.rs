@@ -1,10 +1,11 @@
-//! `partita check`: every broken rule of every word and descriptor.
+//! `partita check`: every broken rule of every word and descriptor; of a program, the audit as well.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use partita::backend::audit::{self, audit_legal};
 use partita::backend::program::{Program, Slot};
 use partita::isa::check::check;
 use partita::isa::violation::{Severity, Violation};
@@ -65,6 +66,8 @@ struct Report {
     illegal: u64,
     warnings: u64,
     findings: u64,
+    /// What the auditor found; `None` when it did not run.
+    audit: Option<Vec<audit::Finding>>,
 }
 
 pub fn run(options: &Options) -> Outcome {
@@ -96,6 +99,13 @@ pub fn run(options: &Options) -> Outcome {
             program.target = options.common.target_or(Some(program.target));
             let mut report = Report::new(options, program.target)?;
             report.program(&program)?;
+            if report.illegal == 0 {
+                report.audit = Some(audit_legal(&program));
+            } else if !options.common.quiet {
+                say(
+                    "note: the program is audited only when all its words and descriptors are legal\n",
+                );
+            }
             report
         }
         Opened::Whole(Input::Ir(..)) => {
@@ -152,6 +162,7 @@ impl Report {
             illegal: 0,
             warnings: 0,
             findings: 0,
+            audit: None,
         };
         if report.format == Format::Json {
             report.put(&format!("{{\n  \"target\": \"{target}\",\n  \"findings\": ["))?;
@@ -247,11 +258,35 @@ impl Report {
         self.put(&text)
     }
 
+    /// Prints the audit, and says whether it found an error.
+    fn audited(&mut self) -> Outcome<bool> {
+        let Some(found) = self.audit.take() else { return Ok(false) };
+        let errors = found.iter().filter(|finding| finding.is_error()).count();
+        let text = match self.format {
+            Format::Json => {
+                let findings = serde_json::to_string(&found).map_err(Failure::message)?;
+                format!("\n  ],\n  \"audit\": {findings},")
+            }
+            Format::Text => {
+                let findings: String = found.iter().map(audit::Finding::text).collect();
+                let warnings = match found.len() - errors {
+                    0 => String::new(),
+                    count => format!(", {count} warnings"),
+                };
+                format!("{findings}audit: {errors} errors{warnings}\n")
+            }
+        };
+        self.put(&text)?;
+        Ok(errors > 0)
+    }
+
     fn finish(mut self) -> Outcome {
+        let closes = if self.audit.is_some() { "" } else { "\n  ]," };
+        let broken = self.audited()?;
         let Self { words, descriptors, illegal, warnings, target, .. } = self;
         let text = match self.format {
             Format::Json => format!(
-                "\n  ],\n  \"words\": {words},\n  \"descriptors\": {descriptors},\n  \"illegal\": {illegal},\n  \"warnings\": {warnings}\n}}\n"
+                "{closes}\n  \"words\": {words},\n  \"descriptors\": {descriptors},\n  \"illegal\": {illegal},\n  \"warnings\": {warnings}\n}}\n"
             ),
             Format::Text => {
                 let descriptors = match descriptors {
@@ -267,6 +302,6 @@ impl Report {
         };
         self.put(&text)?;
         self.out.finish()?;
-        if illegal == 0 { Ok(()) } else { Err(Failure::CheckFailed) }
+        if illegal == 0 && !broken { Ok(()) } else { Err(Failure::CheckFailed) }
     }
 }

@@ -123,6 +123,27 @@ codes! {
         "divide the problem, or use a smaller element type";
     ProgramTooLong "E0505" "the program would have too many instructions"
         "divide the problem: every tile has its own instructions, there are no loops";
+    IllegalItem "E0601" "a word or descriptor is illegal"
+        "`partita isa RULE` explains a rule; nothing else is judged before every item is legal";
+    Race "E0602" "two accesses that nothing orders"
+        "let the later one wait for a semaphore that the earlier one increments when complete";
+    NeverWritten "E0603" "bytes are read that nothing has written"
+        "write them first, by a load or a word that the reader waits for";
+    Deadlock "E0604" "the queues wait for each other or for nobody"
+        "signal what is waited for, or wait for less";
+    OutputMissing "E0605" "a byte of an output has no writer"
+        "store every element of the output";
+    IoOverlap "E0606" "two tensors share bytes of main memory"
+        "give each argument, result and constant bytes of its own";
+    OrderContradicts "E0607" "the program's own order contradicts its waits"
+        "list a signal before the wait that needs it";
+    Malformed "E0608" "the program does not hang together"
+        "mend its tables: order, addresses, names, symbols";
+    Unprovable "E0609" "something cannot be judged from the program alone"
+        "use forms whose effect is written in the words";
+    ResetState "E0610" "hidden state is used before any word sets it"
+        "set it first, so that nothing depends on the reset value";
+
     Internal "E0901" "the compiler broke one of its own promises"
         "this is a fault of Partita; please report it with the program";
 }
