@@ -37,6 +37,8 @@ pub enum Command {
     Cost(cmd::cost::Options),
     /// Explain an opcode, ALU operation, data type or rule.
     Isa(cmd::isa::Options),
+    /// Run file tests: programs whose comments say what to run and what comes of it.
+    Test(cmd::test::Options),
     /// List the passes.
     Passes(cmd::passes::Options),
 }
@@ -54,6 +56,9 @@ pub struct Common {
     /// Colour in diagnostics.
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
+    /// How errors are printed: as text, or one JSON record a line.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub error_format: Format,
     /// Print no remarks and no summary.
     #[arg(short, long)]
     pub quiet: bool,

@@ -11,6 +11,7 @@ pub mod isa;
 pub mod opt;
 pub mod passes;
 pub mod run;
+pub mod test;
 
 use crate::cli::{Command, Common};
 use crate::failure::Outcome;
@@ -29,6 +30,7 @@ pub fn dispatch(command: &Command) -> Outcome {
         Command::Cost(options) => cost::run(options),
         Command::Isa(options) => isa::run(options),
         Command::Passes(options) => passes::run(options),
+        Command::Test(options) => test::run(options),
     }
 }
 
@@ -47,6 +49,7 @@ impl Command {
             Command::Cost(options) => &options.common,
             Command::Isa(options) => &options.common,
             Command::Passes(options) => &options.common,
+            Command::Test(options) => &options.common,
         }
     }
 }

@@ -5,10 +5,12 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use partita::ir::diag::{Style, render_all};
+use partita::ir::diag::{Code, Located, Severity, Style, render_all};
 use partita::ir::{Diagnostic, Source};
 
-use crate::cli::Color;
+use serde::Serialize;
+
+use crate::cli::{Color, Format};
 
 /// Everything that ends a command early.
 #[derive(Debug)]
@@ -51,15 +53,77 @@ impl Failure {
     }
 
     /// Tells standard error.
-    pub fn report(&self, color: Color) {
-        let text = match self {
-            Failure::Diagnostics(source, found) => {
+    pub fn report(&self, color: Color, format: Format) {
+        let text = match (self, format) {
+            (Failure::CheckFailed | Failure::OutputClosed, _) => return,
+            (_, Format::Json) => self.records(),
+            (Failure::Diagnostics(source, found), _) => {
                 render_all(found, source.as_deref(), style(color))
             }
-            Failure::Message(text) | Failure::Usage(text) => format!("error: {text}\n"),
-            Failure::CheckFailed | Failure::OutputClosed => return,
+            (Failure::Message(text) | Failure::Usage(text), _) => format!("error: {text}\n"),
         };
         say(&text);
+    }
+
+    /// One JSON record a line for each finding.
+    fn records(&self) -> String {
+        let record = |found: ErrorRecord<'_>| {
+            serde_json::to_string(&found).map(|line| line + "\n").unwrap_or_default()
+        };
+        match self {
+            Failure::Diagnostics(source, found) => {
+                let located = found.iter().map(|one| one.located(source.as_deref()));
+                located.map(|one| record(ErrorRecord::from(&one))).collect()
+            }
+            Failure::Message(message) | Failure::Usage(message) => {
+                record(ErrorRecord { severity: Severity::Error, message, ..ErrorRecord::default() })
+            }
+            Failure::CheckFailed | Failure::OutputClosed => String::new(),
+        }
+    }
+}
+
+/// A finding as `--error-format json` prints it.
+#[derive(Serialize)]
+struct ErrorRecord<'a> {
+    severity: Severity,
+    code: Option<Code>,
+    message: &'a str,
+    file: Option<&'a str>,
+    /// From 1, as the column.
+    line: Option<usize>,
+    column: Option<usize>,
+    help: Option<&'a str>,
+    notes: &'a [String],
+}
+
+impl Default for ErrorRecord<'_> {
+    fn default() -> Self {
+        Self {
+            severity: Severity::Error,
+            code: None,
+            message: "",
+            file: None,
+            line: None,
+            column: None,
+            help: None,
+            notes: &[],
+        }
+    }
+}
+
+impl<'a> From<&'a Located<'a>> for ErrorRecord<'a> {
+    fn from(located: &'a Located<'a>) -> Self {
+        Self {
+            severity: located.severity,
+            code: Some(located.code),
+            message: located.message,
+            file: located.primary.file.as_deref(),
+            line: located.primary.line,
+            column: located.primary.column,
+            help: located.help,
+            notes: located.notes,
+        }
     }
 }
 

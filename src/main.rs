@@ -6,6 +6,7 @@ mod cmd;
 mod diff;
 mod failure;
 mod files;
+mod filetest;
 mod input;
 mod npy;
 mod tensors;
@@ -16,11 +17,11 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    let color = cli.command.common().color;
+    let (color, format) = (cli.command.common().color, cli.command.common().error_format);
     match cmd::dispatch(&cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.report(color);
+            failure.report(color, format);
             failure.exit_code()
         }
     }

@@ -39,6 +39,9 @@ pub struct Options {
     /// What is written: an image, unless --to ends before the words.
     #[arg(long, value_enum)]
     pub emit: Option<Emit>,
+    /// Passes instead of the default pipeline, separated by commas, each with its settings in braces.
+    #[arg(long, value_name = "PASSES", value_parser = super::opt::pipeline, conflicts_with_all = ["from", "to"])]
+    pub passes: Option<Pipeline>,
     /// Begin the pipeline with this pass.
     #[arg(long, value_name = "PASS", value_parser = super::opt::pass_name)]
     pub from: Option<&'static str>,
@@ -78,7 +81,10 @@ pub fn run(options: &Options) -> Outcome {
     if emit == Emit::Image && options.to.is_none() {
         files::refuse_terminal(output, "an image")?;
     }
-    let pipeline = super::opt::part(options.from, options.to)?;
+    let pipeline = match &options.passes {
+        Some(pipeline) => pipeline.clone(),
+        None => super::opt::part(options.from, options.to)?,
+    };
     let reading =
         Reading { format: options.input_format, target: options.common.target, engine: None };
     let Input::Ir(source, language) = input::read(&options.file, reading)? else {
