@@ -83,12 +83,12 @@ macro_rules! alu_ops {
 
             #[inline]
             pub const fn info(self) -> &'static AluInfo {
-                ROWS[self as usize]
+                &ROWS[self as usize]
             }
 
-            const fn row(self) -> &'static AluInfo {
+            const fn row(self) -> AluInfo {
                 match self {
-                    $(Self::$variant => &AluInfo {
+                    $(Self::$variant => AluInfo {
                         code: $code,
                         name: $name,
                         lower: lower_name!($name),

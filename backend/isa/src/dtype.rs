@@ -59,12 +59,12 @@ macro_rules! dtypes {
 
             #[inline]
             pub const fn info(self) -> &'static DtypeInfo {
-                ROWS[self as usize]
+                &ROWS[self as usize]
             }
 
-            const fn row(self) -> &'static DtypeInfo {
+            const fn row(self) -> DtypeInfo {
                 match self {
-                    $(Self::$variant => const { &DtypeInfo {
+                    $(Self::$variant => DtypeInfo {
                         code: $code,
                         name: $name,
                         lower: lower_name!($name),
@@ -73,7 +73,7 @@ macro_rules! dtypes {
                         kind: DtypeKind::$kind,
                         generations: Generations::$generations,
                         format: $format,
-                    } },)*
+                    },)*
                 }
             }
         }

@@ -59,7 +59,7 @@ pub fn find(query: &str) -> Vec<Topic> {
 
 /// Every rule, those of DMA descriptors last.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    rule::ALL.iter().chain(dma::rules::ALL).copied()
+    rule::all().chain(dma::rules::ALL.iter().copied())
 }
 
 /// Header, events and every struct, once each.

@@ -1,15 +1,12 @@
 //! A word decoded into header, events and the struct of its opcode, without loss.
 
-use std::sync::LazyLock;
-
 use crate::field::Raw;
-use crate::layout::{
-    CrossLaneReduce, Events, ExtendedTensorTensor, Header, Layout, LoadMaskSelect,
-    ScalarTensorTensor, TensorReduce, TensorScalar, TensorScalarSelect, TensorTensor,
-};
+pub use crate::instruction_set::structs::{Body, BodyKind};
+use crate::layout::{Events, Header};
 use crate::opcode::Opcode;
 use crate::word::{WORD_BYTES, Word};
 
+/// The structs of ISA 7 as one type.
 macro_rules! bodies {
     ($($body:ident)*) => {
         /// Bytes 12 to 63 of a word, read as the struct that the opcode is bound to.
@@ -27,27 +24,26 @@ macro_rules! bodies {
         }
 
         impl BodyKind {
-            pub fn layout(self) -> &'static Layout {
+            pub fn layout(self) -> &'static $crate::layout::Layout {
                 match self {
                     $(Self::$body => $body::LAYOUT,)*
                 }
             }
 
             #[inline]
-            fn decode(self, word: &[u8; WORD_BYTES]) -> Body {
+            pub(crate) fn decode(self, word: &[u8; $crate::word::WORD_BYTES]) -> Body {
                 match self {
                     $(Self::$body => Body::$body($body::decode(word)),)*
                 }
             }
 
             /// The blank of the struct in a word without events; the opcode is 0.
-            pub(crate) fn blank_word(self) -> &'static Word {
+            pub(crate) fn blank_word(self) -> &'static $crate::word::Word {
                 match self {
                     $(Self::$body => {
-                        static BLANK: LazyLock<Word> = LazyLock::new(|| {
+                        static BLANK: std::sync::LazyLock<$crate::word::Word> = std::sync::LazyLock::new(|| {
                             let body = BodyKind::$body.blank();
-                            let (header, events) = (Header::default(), Events::default());
-                            Instruction { header, events, body }.encode()
+                            $crate::instruction::Instruction::of_body(body).encode()
                         });
                         &BLANK
                     })*
@@ -71,10 +67,10 @@ macro_rules! bodies {
                 }
             }
 
-            fn encode(&self, word: &mut [u8; WORD_BYTES]) {
+            pub(crate) fn encode(&self, word: &mut [u8; $crate::word::WORD_BYTES]) {
                 match self {
                     $(Self::$body(body) => body.encode(word),)*
-                    Self::Unknown(bytes) => bytes.put(word, 12),
+                    Self::Unknown(bytes) => $crate::field::Raw::put(*bytes, word, 12),
                 }
             }
         }
@@ -87,16 +83,7 @@ macro_rules! bodies {
     };
 }
 
-bodies! {
-    TensorTensor
-    ExtendedTensorTensor
-    TensorReduce
-    CrossLaneReduce
-    TensorScalar
-    ScalarTensorTensor
-    TensorScalarSelect
-    LoadMaskSelect
-}
+pub(crate) use bodies;
 
 /// A decoded word. `encode(decode(w)) == w` for every 64-byte value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,11 +97,14 @@ impl Instruction {
     /// An instruction without events. The body should be of the opcode's struct: its bytes are what
     /// a decoder will read under that opcode.
     pub fn new(opcode: Opcode, body: impl Into<Body>) -> Self {
-        Self {
-            header: Header { opcode: opcode.number(), ..Header::default() },
-            events: Events::default(),
-            body: body.into(),
-        }
+        let mut instruction = Self::of_body(body.into());
+        instruction.header.opcode = opcode.number();
+        instruction
+    }
+
+    /// A body under opcode 0.
+    pub(crate) fn of_body(body: Body) -> Self {
+        Self { header: Header::default(), events: Events::default(), body }
     }
 
     /// The opcode's blank: what text that names no field stands for. One FP32 element at address 0

@@ -1,13 +1,12 @@
-//! The structs of ISA 7: one row per field, from which the Rust struct, its decoder and encoder, the
-//! field metadata and the reserved-byte check are made.
+//! The structs of ISA 7: from one row per field come the Rust struct, its decoder and encoder and the
+//! field metadata. The rows of the bodies stand in [`crate::instruction_set`].
 //!
 //! Every struct holds raw integers, so every 64-byte value decodes without loss, legal or not.
 //! `Default` is the blank of the struct: the values that text leaves out.
 
-use crate::enums::{
-    AccumCmd, DebugCmd, ImmSrc, ReduceAxis, ReduceOp, ReverseOps, SubDim, UpdateMode, WaitMode,
-};
-use crate::field::{Field, FieldKind, Pattern, Raw};
+use crate::enums::{DebugCmd, UpdateMode, WaitMode};
+use crate::field::{Field, FieldKind, Raw};
+pub use crate::instruction_set::structs::*;
 use crate::word::WORD_BYTES;
 
 /// A struct of ISA 7 as data.
@@ -85,6 +84,8 @@ macro_rules! layouts {
     )*};
 }
 
+pub(crate) use layouts;
+
 layouts! {
     /// Bytes 0 to 3 of every word (ISA 2.1).
     Header header "header" 0..4 {
@@ -101,118 +102,6 @@ layouts! {
         6 update_mode: u8 as FieldKind::Enum(&UpdateMode::TABLE) => 0;
         7 update_idx: u8 as FieldKind::Number => 0;
         8 semaphore_value: u32 as FieldKind::Number => 0;
-    }
-
-    /// Two 3-D sources, one 3-D destination (ISA 7.1).
-    TensorTensor tensor_tensor "S3S3D3_TT" 12..64 {
-        12 in0_in1_dtype: u8 as FieldKind::DtypePair => 0xaa;
-        13 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        14 op: u8 as FieldKind::AluOp => 0;
-        15 num_active_channels: u8 as FieldKind::Channels => 128;
-        16 src0_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
-        32 src1_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
-        48 dst_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
-    }
-
-    /// Extended tensor-tensor, 2-D (ISA 7.2).
-    ExtendedTensorTensor extended_tensor_tensor "EXTENDED_TTA" 12..64 {
-        12 extended_opcode: u8 as FieldKind::Number => 2;
-        13 completion_info: u8 as FieldKind::Bits => 0b101;
-        14 in0_in1_dtype: u8 as FieldKind::DtypePair => 0xaa;
-        15 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        16 op: u8 as FieldKind::AluOp => 4;
-        17 reserved0: [u8; 3] as FieldKind::Reserved => [0; 3];
-        20 src0_mem_pattern: Pattern<2> as FieldKind::Pattern(2) => Pattern::default();
-        32 src1_mem_pattern: Pattern<2> as FieldKind::Pattern(2) => Pattern::default();
-        44 dst_mem_pattern: Pattern<2> as FieldKind::Pattern(2) => Pattern::default();
-        56 reserved1: [u8; 8] as FieldKind::Reserved => [0; 8];
-    }
-
-    /// One 4-D source, one 4-D destination (ISA 7.3).
-    TensorReduce tensor_reduce "S4D4_TR" 12..64 {
-        12 src_mem_pattern: Pattern<4> as FieldKind::Pattern(4) => Pattern::default();
-        32 in_dtype: u8 as FieldKind::Dtype => 0x0a;
-        33 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        34 num_active_channels: u8 as FieldKind::Channels => 128;
-        35 negated: u8 as FieldKind::Number => 0;
-        36 op: u8 as FieldKind::AluOp => 0;
-        37 op_dim: u8 as FieldKind::Enum(&SubDim::TABLE) => 0;
-        38 mask_enable: u8 as FieldKind::Number => 0;
-        39 reserved1: [u8; 5] as FieldKind::Reserved => [0; 5];
-        44 dst_mem_pattern: Pattern<4> as FieldKind::Pattern(4) => Pattern::default();
-    }
-
-    /// Cross-lane reduce (ISA 7.4).
-    CrossLaneReduce cross_lane_reduce "S4D4_CR" 12..64 {
-        12 src_mem_pattern: Pattern<4> as FieldKind::Pattern(4) => Pattern::default();
-        32 in_dtype: u8 as FieldKind::Dtype => 0x0a;
-        33 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        34 num_active_channels: u8 as FieldKind::Channels => 128;
-        35 reduce_op: u8 as FieldKind::Enum(&ReduceOp::TABLE) => 0;
-        36 reduce_axis: u8 as FieldKind::Enum(&ReduceAxis::TABLE) => 1;
-        37 reserved0: [u8; 3] as FieldKind::Reserved => [0; 3];
-        40 scale: u32 as FieldKind::Fp32 => 0x3f80_0000;
-        44 dst_mem_pattern: Pattern<4> as FieldKind::Pattern(4) => Pattern::default();
-    }
-
-    /// Tensor with two immediates (ISA 7.5).
-    TensorScalar tensor_scalar "S3D3_TS" 12..64 {
-        12 accumulator_cmd: u8 as FieldKind::Enum(&AccumCmd::TABLE) => 0;
-        13 reserved0: [u8; 3] as FieldKind::Reserved => [0; 3];
-        16 src_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
-        32 in_dtype: u8 as FieldKind::Dtype => 0x0a;
-        33 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        34 num_active_channels: u8 as FieldKind::Channels => 128;
-        35 imm0_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
-        36 op0: u8 as FieldKind::AluOp => 0;
-        37 op1: u8 as FieldKind::AluOp => 0;
-        38 reverse_operands: u8 as FieldKind::Enum(&ReverseOps::TABLE) => 0;
-        39 imm1_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
-        40 imm0: u32 as FieldKind::Immediate { source: &imm0_src } => 0;
-        44 imm1: u32 as FieldKind::Immediate { source: &imm1_src } => 0;
-        48 dst_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
-    }
-
-    /// Scalar, tensor, tensor (ISA 7.6).
-    ScalarTensorTensor scalar_tensor_tensor "S2S2D2_STT" 12..64 {
-        12 src0_mem_pattern: Pattern<2> as FieldKind::Pattern(2) => Pattern::default();
-        24 src1_mem_pattern: Pattern<2> as FieldKind::Pattern(2) => Pattern::default();
-        36 op0: u8 as FieldKind::AluOp => 0;
-        37 op1: u8 as FieldKind::AluOp => 0;
-        38 reverse_operands: u8 as FieldKind::Enum(&ReverseOps::TABLE) => 0;
-        39 imm0_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
-        40 in0_in1_dtype: u8 as FieldKind::DtypePair => 0xaa;
-        41 out_dtype: u8 as FieldKind::Dtype => 0x0a;
-        42 num_active_channels: u8 as FieldKind::Channels => 128;
-        43 imm0_dtype: u8 as FieldKind::Dtype => 0x0a;
-        44 accumulator_cmd: u8 as FieldKind::Enum(&AccumCmd::TABLE) => 0;
-        45 reserved: [u8; 3] as FieldKind::Reserved => [0; 3];
-        48 dst_mem_pattern: Pattern<2> as FieldKind::Pattern(2) => Pattern::default();
-        60 imm0: u32 as FieldKind::Immediate { source: &imm0_src } => 0;
-    }
-
-    /// Tensor or scalar, chosen by a scalar (ISA 7.7).
-    TensorScalarSelect tensor_scalar_select "S3D3_TS_SELECT" 12..64 {
-        12 reserved0: [u8; 4] as FieldKind::Reserved => [0; 4];
-        16 src0_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
-        32 reversed_pred: u8 as FieldKind::Number => 0;
-        33 num_active_channels: u8 as FieldKind::Channels => 128;
-        34 dtype: u8 as FieldKind::Dtype => 0x0a;
-        35 pred_imm_dtype: u8 as FieldKind::Dtype => 0x09;
-        36 reserved1: [u8; 2] as FieldKind::Reserved => [0; 2];
-        38 src1_imm_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
-        39 pred_imm_src: u8 as FieldKind::Enum(&ImmSrc::TABLE) => 0;
-        40 src1_imm: u32 as FieldKind::Immediate { source: &src1_imm_src } => 0;
-        44 pred_imm: u32 as FieldKind::Immediate { source: &pred_imm_src } => 0;
-        48 dst_mem_pattern: Pattern<3> as FieldKind::Pattern(3) => Pattern::default();
-    }
-
-    /// CTRL_IM: the lane table of StreamShuffle (ISA 7.8).
-    LoadMaskSelect load_mask_select "CTRL_IM" 12..64 {
-        12 param_ram_offset: u16 as FieldKind::Number => 0;
-        14 imm_ptr_select: u8 as FieldKind::Number => 0;
-        15 reserved0: [u8; 17] as FieldKind::Reserved => [0; 17];
-        32 immediate: [u8; 32] as FieldKind::Bytes => IDENTITY_LANES;
     }
 }
 

@@ -15,6 +15,7 @@ pub mod enums;
 pub mod explain;
 pub mod field;
 pub mod instruction;
+mod instruction_set;
 pub mod layout;
 mod names;
 pub mod numerics;

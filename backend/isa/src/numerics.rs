@@ -3,7 +3,6 @@
 use crate::alu::AluOp;
 use crate::dtype::Dtype;
 use crate::enums::ReduceOp;
-use crate::instruction::{Body, Instruction};
 use crate::opcode::Opcode;
 use crate::target::Engine;
 
@@ -18,6 +17,23 @@ pub enum Domain {
     Fp32,
     /// Wrapping integers of 32 or 64 bits (N-4, N-5, N-8).
     Integer { signed: bool, bits: u8 },
+}
+
+/// How an opcode chooses its domain: a column of the opcode table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numerics {
+    /// Raw bits (N-1).
+    Bits,
+    /// Bits moved unchanged (N-2).
+    Moved,
+    /// Moved between equal types, else through fp32 (N-7).
+    MovedIfSame,
+    /// As the operations say: fp32, or integers with one of the integer band (N-3, N-6 to N-8).
+    Alu,
+    /// As `Alu`, and POOL adds, subtracts and multiplies wide integers natively (N-4).
+    NativeOnPool,
+    /// As [`Domain::of_cross_lane`] says (N-5).
+    CrossLane,
 }
 
 impl Domain {
@@ -40,29 +56,26 @@ impl Domain {
         inputs: &[Dtype],
         output: Dtype,
     ) -> Self {
-        use Opcode::*;
         let first = inputs.first().copied().unwrap_or(output);
-        match opcode {
-            _ if opcode.is_bitvec() => Self::Bits,
-            Copy | StreamShuffle | StreamTranspose | CopyPredicated | TensorScalarSelect => {
-                Self::Moved
-            }
-            Cast if first == output => Self::Moved,
-            _ if ops.iter().any(|op| op.is_int() || op.is_tensor_reduce_int()) => {
-                Self::integer_of(first)
-            }
-            TensorTensorArithOp | ExtendedTensorTensorArith
-                if engine == Engine::Pool && ops.iter().all(|&op| is_native_on_pool(op)) =>
-            {
-                let mut all = inputs.iter().chain([&output]);
-                let width = first.size();
-                if all.all(|dtype| dtype.is_int() && dtype.size() == width && width >= 4) {
-                    Self::integer_of(first)
-                } else {
-                    Self::Fp32
-                }
-            }
-            _ => Self::Fp32,
+        let numerics = opcode.info().numerics;
+        match numerics {
+            Numerics::Bits => return Self::Bits,
+            Numerics::Moved => return Self::Moved,
+            Numerics::MovedIfSame if first == output => return Self::Moved,
+            Numerics::MovedIfSame | Numerics::CrossLane => return Self::Fp32,
+            Numerics::Alu | Numerics::NativeOnPool => {}
+        }
+        let native = numerics == Numerics::NativeOnPool
+            && engine == Engine::Pool
+            && ops.iter().all(|&op| is_native_on_pool(op))
+            && inputs
+                .iter()
+                .chain([&output])
+                .all(|dtype| dtype.is_int() && dtype.size() == first.size() && dtype.size() >= 4);
+        if native || ops.iter().any(|op| op.is_int() || op.is_tensor_reduce_int()) {
+            Self::integer_of(first)
+        } else {
+            Self::Fp32
         }
     }
 
@@ -73,34 +86,6 @@ impl Domain {
             ReduceOp::Add | ReduceOp::Max if input.is_int() => Self::integer_of(input),
             _ => Self::Fp32,
         }
-    }
-}
-
-/// The domain of a decoded word; `None` when its opcode, a dtype or an operation is undefined.
-pub fn instruction_domain(instruction: &Instruction, engine: Engine) -> Option<Domain> {
-    let opcode = instruction.opcode()?;
-    let (dtype, op) = (Dtype::from_code, AluOp::from_code);
-    let pair = |code: u8| Some([dtype(code & 0xf)?, dtype(code >> 4)?]);
-    let domain = |ops: &[AluOp], inputs: &[Dtype], output: u8| {
-        Some(Domain::of(opcode, engine, ops, inputs, dtype(output)?))
-    };
-    match &instruction.body {
-        Body::TensorTensor(b) => domain(&[op(b.op)?], &pair(b.in0_in1_dtype)?, b.out_dtype),
-        Body::ExtendedTensorTensor(b) => domain(&[op(b.op)?], &pair(b.in0_in1_dtype)?, b.out_dtype),
-        Body::TensorReduce(b) => domain(&[op(b.op)?], &[dtype(b.in_dtype)?], b.out_dtype),
-        Body::CrossLaneReduce(b) => {
-            let reduce = ReduceOp::from_code(b.reduce_op)?;
-            Some(Domain::of_cross_lane(opcode, reduce, dtype(b.in_dtype)?))
-        }
-        Body::TensorScalar(b) => {
-            domain(&[op(b.op0)?, op(b.op1)?], &[dtype(b.in_dtype)?], b.out_dtype)
-        }
-        Body::ScalarTensorTensor(b) => {
-            domain(&[op(b.op0)?, op(b.op1)?], &pair(b.in0_in1_dtype)?, b.out_dtype)
-        }
-        Body::TensorScalarSelect(b) => domain(&[], &[dtype(b.dtype)?], b.dtype),
-        Body::LoadMaskSelect(_) => Some(Domain::Moved),
-        Body::Unknown(_) => None,
     }
 }
 

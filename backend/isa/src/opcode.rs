@@ -1,11 +1,13 @@
-//! The opcodes of ISA 9 and 11.1: one row each.
+//! The opcodes of ISA 9 and 11.1, as their rows in [`crate::instruction_set`] state them.
 
 use std::fmt;
 
+use crate::check::Checker;
 use crate::instruction::BodyKind;
+pub use crate::instruction_set::Opcode;
 use crate::layout::Layout;
-use crate::names::snake_name;
-use crate::table::{by_code, by_name};
+use crate::numerics::Numerics;
+use crate::table::by_name;
 use crate::target::{Engines, Generation, Generations};
 
 /// How a cost profile prices a word: the rows of the cycle tables.
@@ -38,7 +40,7 @@ pub enum CostClass {
 }
 
 /// One row of the opcode table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct OpcodeInfo {
     pub number: u8,
     /// The name of ISA 11.1, such as `TensorTensorArithOp`.
@@ -50,9 +52,12 @@ pub struct OpcodeInfo {
     /// Engines that accept the opcode in at least one form.
     pub engines: Engines,
     pub generations: Generations,
+    pub numerics: Numerics,
+    pub cost: CostClass,
+    /// Tests the opcode's own rules and the engine.
+    pub(crate) judge: fn(&mut Checker),
     /// Ids of the opcode's own rules, as ISA 11.1 lists them.
     pub rules: &'static str,
-    pub cost: CostClass,
     /// One line of meaning.
     pub summary: &'static str,
 }
@@ -64,7 +69,8 @@ impl OpcodeInfo {
 }
 
 macro_rules! opcodes {
-    ($($number:literal $variant:ident $body:ident [$($engine:ident)*] $generations:ident $rules:literal $cost:ident $summary:literal;)*) => {
+    ($($number:literal $variant:ident $body:ident [$($engine:ident)*] $generations:ident
+       $numerics:ident $cost:ident $judge:path, $rules:literal $summary:literal;)*) => {
         /// An instruction's operation; the discriminant is the number of header.opcode. 0xf0 stands
         /// for its sub-opcode 2.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,109 +89,38 @@ macro_rules! opcodes {
             }
 
             #[inline]
-            pub const fn info(self) -> &'static OpcodeInfo {
-                ROWS[self as usize]
+            pub const fn info(self) -> &'static $crate::opcode::OpcodeInfo {
+                &ROWS[self as usize]
             }
 
-            const fn row(self) -> &'static OpcodeInfo {
+            const fn row(self) -> $crate::opcode::OpcodeInfo {
                 match self {
                     $(Self::$variant => {
-                        const INFO: OpcodeInfo = OpcodeInfo {
+                        $crate::opcode::OpcodeInfo {
                             number: $number,
                             name: stringify!($variant),
-                            mnemonic: snake_name!(stringify!($variant)),
-                            body: BodyKind::$body,
-                            engines: Engines::NONE$(.or(Engines::$engine))*,
-                            generations: Generations::$generations,
+                            mnemonic: $crate::names::snake_name!(stringify!($variant)),
+                            body: $crate::instruction::BodyKind::$body,
+                            engines: $crate::target::Engines::NONE$(.or($crate::target::Engines::$engine))*,
+                            generations: $crate::target::Generations::$generations,
+                            numerics: $crate::numerics::Numerics::$numerics,
+                            cost: $crate::opcode::CostClass::$cost,
+                            judge: $judge,
                             rules: $rules,
-                            cost: CostClass::$cost,
                             summary: $summary,
-                        };
-                        &INFO
+                        }
                     })*
                 }
             }
         }
+
+        $crate::table::by_code!(Opcode, $crate::opcode::OpcodeInfo);
     };
 }
 
-by_code!(Opcode, OpcodeInfo);
-by_name!(Opcode, mnemonic);
+pub(crate) use opcodes;
 
-opcodes! {
-    0x30 Exponential TensorScalar [DVE] FROM_MARIANA "EX-1..8" Exponential
-        "exp(src - imm0), optionally summed into the DVE accumulator";
-    0x41 TensorTensorArithOp TensorTensor [DVE POOL] ALL "TT-1..15, TT-E1, TT-E2, TT-E4" TensorTensor
-        "src0 op src1, element by element";
-    0x42 TensorReduceArithOp TensorReduce [DVE POOL] ALL "TR-1..13, TR-E1, TR-E2" Reduce
-        "reduction of the innermost dimensions of each channel";
-    0x43 TensorScalarArithOp TensorScalar [DVE POOL] ALL "TS-1..15, TS-E1" Elementwise
-        "(src op0 imm0) op1 imm1; on POOL only the RSQRT form";
-    0x44 TensorScalarPtrArithOp TensorScalar [DVE] ALL "TP-1..3" Elementwise
-        "TensorScalarArithOp with two pointer immediates (deprecated)";
-    0x46 Copy TensorReduce [DVE ACT POOL] ALL "CC-1..7, CC-E1" Elementwise
-        "bits moved unchanged";
-    0x47 Cast TensorReduce [DVE ACT POOL] ALL "CC-1..7, CC-E1" Elementwise
-        "conversion between data types through fp32";
-    0x48 Reciprocal TensorReduce [DVE ACT] ALL "CC-1..7" Reciprocal
-        "1 / src, exactly rounded in fp32";
-    0x4e TensorCumulativeArithOp TensorReduce [DVE] ALL "TC-1..11, TC-E1" Scan
-        "inclusive scan along the innermost dimensions";
-    0x51 TensorTensorBitvecOp TensorTensor [DVE POOL] ALL "TT-1..14, TT-E3, TT-E4" TensorTensor
-        "src0 op src1 on raw bits";
-    0x52 TensorReduceBitvecOp TensorReduce [DVE] ALL "TR-1..11, TR-E1" Reduce
-        "reduction of raw bits over the innermost dimensions of each channel";
-    0x53 TensorScalarBitvecOp TensorScalar [DVE] ALL "TS-1..15, TS-E1" Elementwise
-        "(src op0 imm0) op1 imm1 on raw bits";
-    0x54 TensorScalarPtrBitvecOp TensorScalar [DVE] ALL "TP-1..3" Elementwise
-        "TensorScalarBitvecOp with two pointer immediates (deprecated)";
-    0x5e TensorCumulativeBitvecOp TensorReduce [DVE] ALL "TC-1..10, TC-E1" Scan
-        "inclusive scan of raw bits along the innermost dimensions";
-    0x65 BatchNormBackProp TensorTensor [DVE] ALL "BB-1..3" Unpriced
-        "validated but not executed";
-    0x69 LoadMaskSelect LoadMaskSelect [DVE] ALL "MSK-1..2" Fixed
-        "loads the 32-entry lane table of StreamShuffle and StreamTranspose";
-    0x6a StreamShuffle TensorReduce [DVE] ALL "SS-1..4" Stream
-        "lanes of each block of 32 channels moved by the lane table";
-    0x6b StreamTranspose TensorReduce [DVE] ALL "ST-1..8" Stream
-        "transpose of each tile of 32 channels by 32 elements";
-    0x72 CopyPredicated TensorTensor [DVE] ALL "CP-1..8" Predicated
-        "src1 copied where src0 is not zero";
-    0x7c CrossLaneReduceArith CrossLaneReduce [POOL] ALL "CR-1..11" CrossLane
-        "sum, average or maximum over channels";
-    0x7d CrossLaneReduceBitvec CrossLaneReduce [POOL] ALL "CR-1..11" CrossLane
-        "or, and, xor over channels";
-    0x83 TransposeTensorReduceArithOp TensorReduce [DVE POOL] ALL "TTR-1..5, TTR-E1" TransposeReduce
-        "TensorReduceArithOp of the source transposed in 32 by 32 tiles";
-    0x84 TransposeTensorReduceBitvecOp TensorReduce [DVE] ALL "TTR-1..5, TTR-E1" TransposeReduce
-        "TensorReduceBitvecOp of the source transposed in 32 by 32 tiles";
-    0x8a TensorTensorAddBf16 TensorTensor [POOL] SUNDA "TB-1..9" TensorTensor
-        "src0 + src1 of packed BF16";
-    0x8b TensorTensorMultBf16 TensorTensor [POOL] SUNDA "TB-1..9" TensorTensor
-        "src0 * src1 of packed BF16";
-    0x8c TensorReduceAddBf16 TensorReduce [POOL] SUNDA "RB-1..4" Reduce
-        "sum of packed BF16 over the innermost dimensions";
-    0x8d TensorReduceMaxBf16 TensorReduce [POOL] SUNDA "RB-1..4" Reduce
-        "maximum of packed BF16 over the innermost dimensions";
-    0x8f TensorTensorSubtractBf16 TensorTensor [POOL] SUNDA "TB-1..9" TensorTensor
-        "src0 - src1 of packed BF16";
-    0x93 TransposeTensorScalarArithOp TensorScalar [DVE] ALL "TTS-1..3" TransposeScalar
-        "TensorScalarArithOp of the source transposed in 32 by 32 tiles";
-    0x98 TensorScalarSelect TensorScalarSelect [DVE] ALL "SEL-1..8" Select
-        "src0 or an immediate, chosen by one scalar per channel";
-    0x99 CastPredicated TensorTensor [DVE] ALL "CP-1..8" Predicated
-        "src1 converted where src0 is not zero";
-    0x9a TensorScalarCacheReduce TensorScalar [DVE] ALL "CA-1..11" CacheReduce
-        "running acc = acc op1 (src op0 imm0); the last value is written";
-    0x9d ScalarTensorTensorArith ScalarTensorTensor [DVE] ALL "STT-1..12" ScalarTensorTensor
-        "(src0 op0 imm0) op1 src1";
-    0x9e ScalarTensorTensorBitvec ScalarTensorTensor [DVE] ALL "STT-1..13" ScalarTensorTensor
-        "(src0 op0 imm0) op1 src1 on raw bits";
-    0xe6 TensorScalarCacheCumulative TensorScalar [DVE] ALL "CA-1..11" CacheScan
-        "running acc = acc op1 (src op0 imm0); every value is written";
-    0xf0 ExtendedTensorTensorArith ExtendedTensorTensor [POOL] ALL "XA-1..6" ExtendedTensorTensor
-        "src0 + src1 or src0 * src1 over multiples of 16 channels";
-}
+by_name!(Opcode, mnemonic);
 
 impl Opcode {
     #[inline]
@@ -216,18 +151,7 @@ impl Opcode {
     /// Computes on raw bits (N-1), so that immediates have the width of the data.
     #[inline]
     pub const fn is_bitvec(self) -> bool {
-        use Opcode::*;
-        matches!(
-            self,
-            TensorTensorBitvecOp
-                | TensorReduceBitvecOp
-                | TensorScalarBitvecOp
-                | TensorScalarPtrBitvecOp
-                | TensorCumulativeBitvecOp
-                | TransposeTensorReduceBitvecOp
-                | ScalarTensorTensorBitvec
-                | CrossLaneReduceBitvec
-        )
+        matches!(self.info().numerics, Numerics::Bits)
     }
 }
 

@@ -3,7 +3,7 @@
 /// The members of an enumeration of bytes, and their rows, by code: one load each, where a `match` over
 /// scattered codes is a jump. Wants `ALL` and a `row` that can be evaluated when the crate is built.
 macro_rules! by_code {
-    ($member:ident, $row:ident) => {
+    ($member:ident, $row:path) => {
         static BY_CODE: [Option<$member>; 256] = {
             let mut members = [None; 256];
             let mut i = 0;
@@ -15,7 +15,7 @@ macro_rules! by_code {
         };
 
         /// Codes without a member hold the first row, which nothing asks for.
-        static ROWS: [&$row; 256] = {
+        static ROWS: [$row; 256] = {
             let mut rows = [$member::ALL[0].row(); 256];
             let mut i = 0;
             while i < $member::ALL.len() {
@@ -83,7 +83,7 @@ macro_rules! by_name {
             let mut names = [""; $member::ALL.len()];
             let mut i = 0;
             while i < names.len() {
-                names[i] = $member::ALL[i].row().$name;
+                names[i] = $member::ALL[i].info().$name;
                 i += 1;
             }
             names

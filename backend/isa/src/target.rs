@@ -21,6 +21,22 @@ struct Memories {
     psum_base: Option<u64>,
 }
 
+/// By generation.
+static MEMORIES: [Memories; Generation::ALL.len()] = {
+    const fn row(sbuf_stride: u64, sbuf_active: u64, sbuf_usable: u64, psum: bool) -> Memories {
+        let psum_base = if psum { Some(0x200_0000) } else { None };
+        Memories { sbuf_stride, sbuf_active, sbuf_usable, psum_base }
+    }
+    [
+        row(0x4_0000, 196_608, 180_224, true),
+        row(0x4_0000, 229_376, 212_984, true),
+        row(0x4_0000, 262_144, 245_752, true),
+        row(0x4_0000, 262_144, 245_752, true),
+        // ISA 3.1, OQ-5: no PSUM; the usable size subtracts the same reserve as elsewhere.
+        row(0x10_0000, 524_288, 507_896, false),
+    ]
+};
+
 /// Number of partitions of SBUF and of PSUM.
 pub const PARTITIONS: u64 = 128;
 
@@ -41,16 +57,8 @@ impl Generation {
     }
 
     #[inline]
-    const fn memories(self) -> Memories {
-        const PSUM: Option<u64> = Some(0x200_0000);
-        let (sbuf_stride, sbuf_active, sbuf_usable, psum_base) = match self {
-            Self::Sunda => (0x4_0000, 196_608, 180_224, PSUM),
-            Self::Cayman => (0x4_0000, 229_376, 212_984, PSUM),
-            Self::Mariana | Self::MarianaPlus => (0x4_0000, 262_144, 245_752, PSUM),
-            // ISA 3.1, OQ-5: no PSUM; the usable size subtracts the same reserve as elsewhere.
-            Self::Maverick => (0x10_0000, 524_288, 507_896, None),
-        };
-        Memories { sbuf_stride, sbuf_active, sbuf_usable, psum_base }
+    const fn memories(self) -> &'static Memories {
+        &MEMORIES[self as usize]
     }
 
     /// Address distance between two SBUF partitions.

@@ -45,6 +45,9 @@ pub(super) struct Operand<'a> {
     /// not tested.
     pub dtype: Option<Dtype>,
     pub writes: bool,
+    /// None of TV-1, TV-2 and ADR-8 can be broken: an immediate address, aligned, and every byte of the
+    /// walk inside a memory that takes it.
+    sound: bool,
     address: u32,
     /// First and last byte of the walk in its partition, if they are known.
     reach: Option<(i64, i64)>,
@@ -67,19 +70,23 @@ impl<'a> Operand<'a> {
         let (step, num) = (&pattern.step_elem[..], &pattern.num_elem[..]);
         let address = bits & ADDRESS_MASK;
         // Nearly every operand: an address in the word. Apart from the others, it is built in place.
-        if bits & (ADDR_REG | SHAPE_REG | INDIRECT) == 0
+        if bits <= ADDRESS_MASK
             && let Some(at) = Location::of(bits, generation)
         {
-            let count = match pattern.count() {
-                0 => Count::Zero,
-                n => Count::Elements(n),
-            };
+            let n = pattern.count();
+            let count = if n == 0 { Count::Zero } else { Count::Elements(n) };
             let (low, high) = extent(pattern);
             let (base, size) = (i64::from(at.byte), dtype.map_or(1, Dtype::size) as i64);
-            let reach = (count != Count::Zero && dtype.is_some())
-                .then_some((base + low * size, base + (high + 1) * size - 1));
-            let start = Start::At(at);
-            return Self { field, start, count, dtype, writes, address, reach, step, num };
+            let (first, last) = (base + low * size, base + (high + 1) * size - 1);
+            let active = at.memory.active(generation) as i64;
+            let known = n != 0 && dtype.is_some();
+            let sound = known
+                && first >= 0
+                && last < active
+                && base & (size - 1) == 0
+                && (!writes || size == 4 || at.memory == Memory::Sbuf);
+            let (start, reach) = (Start::At(at), known.then_some((first, last)));
+            return Self { field, start, count, dtype, writes, sound, address, reach, step, num };
         }
         let start = start(bits, step, num, generation);
         let count = match start {
@@ -94,10 +101,12 @@ impl<'a> Operand<'a> {
                 n => Count::Elements(n),
             },
         };
-        Self { field, start, count, dtype, writes, address, reach: None, step, num }
+        let (sound, reach) = (false, None);
+        Self { field, start, count, dtype, writes, sound, address, reach, step, num }
     }
 
     /// The place of an immediate address.
+    #[inline]
     pub fn location(&self) -> Option<Location> {
         match self.start {
             Start::At(location) => Some(location),
@@ -106,6 +115,7 @@ impl<'a> Operand<'a> {
         }
     }
 
+    #[inline]
     pub fn is_in_psum(&self) -> bool {
         self.location().is_some_and(|location| location.memory == Memory::Psum)
     }
@@ -225,25 +235,30 @@ pub(super) fn starts_allowed(channels: u32) -> &'static str {
     }
 }
 
+/// The channel count if it is one, for rules that depend on it and are not the ones to judge it.
+pub(super) fn legal_channels(n: u8) -> Option<u32> {
+    (1..=128).contains(&n).then(|| n.into())
+}
+
 impl Checker<'_> {
     /// CH-1 or CH-2; the count if it is legal.
     #[inline]
-    pub fn channels(
+    pub(super) fn channels(
         &mut self,
         n: u8,
         field: &'static Field,
         under: Under,
         leaf: &'static Rule,
     ) -> Option<u32> {
-        if !(1..=128).contains(&n) {
+        let channels = legal_channels(n);
+        if channels.is_none() {
             self.fail_inside(under, &[leaf], field, || "1 to 128".into());
-            return None;
         }
-        Some(n.into())
+        channels
     }
 
     /// CH-4; tested whatever else is wrong with the count.
-    pub fn whole_blocks(&mut self, n: u8, field: &'static Field, under: Under) {
+    pub(super) fn whole_blocks(&mut self, n: u8, field: &'static Field, under: Under) {
         if !matches!(n, 32 | 64 | 96 | 128) {
             self.fail_inside(under, &[&rule::CH_4], field, || "32, 64, 96 or 128".into());
         }
@@ -251,7 +266,12 @@ impl Checker<'_> {
 
     /// CH-3.
     #[inline]
-    pub fn start_partition(&mut self, operand: &Operand, channels: Option<u32>, under: Under) {
+    pub(super) fn start_partition(
+        &mut self,
+        operand: &Operand,
+        channels: Option<u32>,
+        under: Under,
+    ) {
         let (Some(channels), Some(location)) = (channels, operand.location()) else { return };
         if !start_fits(location.partition, channels) {
             self.fail_inside(under, &[&rule::CH_3], operand.field, || {
@@ -263,7 +283,14 @@ impl Checker<'_> {
     /// TV-1, TV-2 (with ADR-1 to ADR-5), ADR-8, ADR-9 and IND-1 for one operand. `align` is the
     /// multiple that ADR-2 asks for; `None` means the size of the dtype.
     #[inline]
-    pub fn tensor(&mut self, operand: &Operand, under: Under, align: Option<u32>) {
+    pub(super) fn tensor(&mut self, operand: &Operand, under: Under, align: Option<u32>) {
+        if !operand.sound || align.is_some_and(|size| !operand.is_aligned(size)) {
+            self.unusual_tensor(operand, under, align);
+        }
+    }
+
+    #[inline(never)]
+    fn unusual_tensor(&mut self, operand: &Operand, under: Under, align: Option<u32>) {
         if operand.count == Count::Zero {
             self.fail_inside(under, &[&rule::TV_1], operand.field, || {
                 "counts of at least 1".into()
@@ -336,7 +363,7 @@ impl Checker<'_> {
     }
 
     /// ADR-4 under TV-2: the opcode has no access to PSUM.
-    pub fn sbuf_only(&mut self, operand: &Operand, under: Under) {
+    pub(super) fn sbuf_only(&mut self, operand: &Operand, under: Under) {
         if operand.is_in_psum() {
             self.bad_address(under, &rule::ADR_4, operand, || "an address in SBUF".into());
         }
@@ -355,7 +382,7 @@ impl Checker<'_> {
 
     /// CNT-1.
     #[inline]
-    pub fn same_count(&mut self, a: &Operand, b: &Operand, under: Under) {
+    pub(super) fn same_count(&mut self, a: &Operand, b: &Operand, under: Under) {
         if let (Count::Elements(a_count), Count::Elements(b_count)) = (a.count, b.count)
             && a_count != b_count
         {
@@ -367,7 +394,7 @@ impl Checker<'_> {
 
     /// ADR-6. Not tested when an address is invalid.
     #[inline]
-    pub fn sources_together(&mut self, a: &Operand, b: &Operand, under: Under) {
+    pub(super) fn sources_together(&mut self, a: &Operand, b: &Operand, under: Under) {
         let (Some(first), Some(second)) = (a.location(), b.location()) else { return };
         match (first.memory, second.memory) {
             (Memory::Sbuf, Memory::Sbuf) if !same_quadrant(first, second) => {
@@ -385,7 +412,7 @@ impl Checker<'_> {
     }
 
     /// IND-2: the destination of an indirect source lies in its quadrant.
-    pub fn gathers_into_its_quadrant(&mut self, source: &Operand, destination: &Operand) {
+    pub(super) fn gathers_into_its_quadrant(&mut self, source: &Operand, destination: &Operand) {
         if !source.is_indirect() || destination.is_indirect() {
             return;
         }
@@ -401,7 +428,7 @@ impl Checker<'_> {
     }
 
     /// IND-5 for one operand.
-    pub fn not_indirect(&mut self, operand: &Operand, under: Under) {
+    pub(super) fn not_indirect(&mut self, operand: &Operand, under: Under) {
         if operand.is_indirect() {
             self.fail_inside(under, &[&rule::IND_5], operand.field, || "a direct pattern".into());
         }
@@ -411,7 +438,7 @@ impl Checker<'_> {
     /// num_active_channels: legal starts are either equal or at least `n` partitions apart, except
     /// for the single destination partition of a cross-lane reduce.
     #[inline]
-    pub fn overlap(&mut self, source: &Operand, destination: &Operand, n: u32) {
+    pub(super) fn overlap(&mut self, source: &Operand, destination: &Operand, n: u32) {
         let (Some(a), Some(b)) = (source.location(), destination.location()) else { return };
         if a.memory != b.memory || !(a.partition..a.partition + n).contains(&b.partition) {
             return;

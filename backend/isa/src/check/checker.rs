@@ -15,7 +15,7 @@ use crate::word::Word;
 /// The rule that a shared test is made for, and the rule around that one if there is any: under 0x83
 /// a wrong partition is TTR-1, made of TR-8, made of CH-3.
 #[derive(Clone, Copy)]
-pub(super) struct Under {
+pub(crate) struct Under {
     pub outer: Option<&'static Rule>,
     pub own: &'static Rule,
 }
@@ -30,7 +30,7 @@ impl Under {
     }
 }
 
-pub(super) struct Checker<'a> {
+pub(crate) struct Checker<'a> {
     pub word: &'a Word,
     pub target: &'a Target,
     pub generation: Generation,
@@ -41,21 +41,35 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub fn new(
-        word: &'a Word,
-        target: &'a Target,
-        engine: Option<Engine>,
-        opcode: Option<Opcode>,
-    ) -> Self {
+    #[inline]
+    pub fn new(word: &'a Word, target: &'a Target, engine: Option<Engine>) -> Self {
         let generation = target.generation;
+        let opcode = Opcode::from_number(word.opcode_byte());
         Self { word, target, generation, engine, opcode, violations: Vec::new() }
     }
 
     /// HDR, EV and GEN-1; the opcode if the body is to be examined.
-    pub fn header(&mut self, h: &Header, e: &Events) -> Option<Opcode> {
-        let defined = is_defined(h.opcode, self.generation);
+    #[inline]
+    pub fn header(&mut self) -> Option<Opcode> {
+        let h = Header::decode(&self.word.0);
         let specified = self.opcode.filter(|opcode| opcode.exists_on(self.generation));
-        if !defined {
+        if specified.is_none() || h.inst_word_len != 16 || h.debug_cmd != 0 {
+            self.unusual_header(&h, specified);
+        }
+        let e = Events::decode(&self.word.0);
+        if e != Events::default() {
+            self.events(&e);
+        }
+        if specified.is_none() {
+            self.foreign(&h);
+        }
+        specified
+    }
+
+    /// HDR-1, HDR-2, DBG-1. What this subset specifies for the generation is defined there.
+    #[cold]
+    fn unusual_header(&mut self, h: &Header, specified: Option<Opcode>) {
+        if specified.is_none() && !is_defined(h.opcode, self.generation) {
             self.fail(Under::new(&rule::HDR_1), &header::opcode, || {
                 "a number that the generation defines".into()
             });
@@ -66,21 +80,21 @@ impl<'a> Checker<'a> {
         if DebugCmd::from_code(h.debug_cmd).is_none() {
             self.warn(&rule::DBG_1, &header::debug_cmd, || "a defined command".into());
         }
-        self.events(e);
-        if specified.is_none() && (defined || self.opcode.is_some()) {
-            let opcode = self.opcode;
+    }
+
+    /// GEN-1 for an opcode that the target lacks, or that is defined and not specified here.
+    #[cold]
+    fn foreign(&mut self, h: &Header) {
+        let opcode = self.opcode;
+        if opcode.is_some() || is_defined(h.opcode, self.generation) {
             self.fail(Under::new(&rule::GEN_1), &header::opcode, || match opcode {
                 Some(opcode) => format!("{opcode} on {}", opcode.info().generations),
                 None => "an opcode of this subset".into(),
             });
         }
-        specified
     }
 
     fn events(&mut self, e: &Events) {
-        if *e == Events::default() {
-            return;
-        }
         let wait = WaitMode::from_code(e.wait_mode);
         let update = UpdateMode::from_code(e.update_mode);
         if wait.is_none() {
@@ -114,6 +128,7 @@ impl<'a> Checker<'a> {
     }
 
     /// RES for one reserved field, together with the opcode's own rule where it has one.
+    #[inline]
     pub fn reserved(&mut self, bytes: &[u8], field: &'static Field, own: Option<&'static Rule>) {
         if bytes.iter().any(|&byte| byte != 0) {
             match own {
@@ -121,23 +136,6 @@ impl<'a> Checker<'a> {
                 None => self.fail(Under::new(&rule::RES), field, zeros),
             }
         }
-    }
-
-    /// ENG-1: the opcode is legal on the engine.
-    #[inline]
-    pub fn engine_has_opcode(&mut self) {
-        let (Some(engine), Some(opcode)) = (self.engine, self.opcode) else { return };
-        let engines = opcode.info().engines;
-        if !engines.contains(engine) {
-            self.report(&rule::ENG_1, None, &header::opcode, Severity::Error, || {
-                (format!("{opcode} on {engine}"), engines.to_string())
-            });
-        }
-    }
-
-    /// Whether the word is judged for this engine.
-    pub fn is_on(&self, engine: Engine) -> bool {
-        self.engine == Some(engine)
     }
 
     /// Fails unless `ok`.
@@ -248,18 +246,17 @@ impl<'a> Checker<'a> {
         allowed: impl FnOnce() -> String,
     ) {
         let found = self.found(field);
-        self.report(rule, None, field, Severity::Warning, || (found, allowed()));
+        self.report(rule, field, Severity::Warning, found, allowed());
     }
 
-    fn report(
+    pub fn report(
         &mut self,
         rule: &'static Rule,
-        inside: Option<&'static Rule>,
         field: &'static Field,
         severity: Severity,
-        text: impl FnOnce() -> (String, String),
+        found: String,
+        allowed: String,
     ) {
-        let (found, allowed) = text();
         self.violations.push(Violation {
             rule,
             severity,
@@ -267,7 +264,7 @@ impl<'a> Checker<'a> {
             offset: field.offset,
             found,
             allowed,
-            inside,
+            inside: None,
         });
     }
 

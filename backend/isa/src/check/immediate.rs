@@ -48,7 +48,7 @@ impl Immediate {
 
 impl Checker<'_> {
     /// IMM-1 to IMM-5.
-    pub fn immediate(
+    pub(super) fn immediate(
         &mut self,
         imm: Immediate,
         scalar: Scalar,
@@ -79,7 +79,13 @@ impl Checker<'_> {
     }
 
     /// IMM-4.
-    pub fn pointer(&mut self, imm: Immediate, scalar: Scalar, channels: Option<u32>, under: Under) {
+    pub(super) fn pointer(
+        &mut self,
+        imm: Immediate,
+        scalar: Scalar,
+        channels: Option<u32>,
+        under: Under,
+    ) {
         let location = (imm.bits <= ADDRESS_MASK)
             .then(|| Location::of(imm.bits, self.generation))
             .flatten()
@@ -105,7 +111,7 @@ impl Checker<'_> {
     }
 
     /// TS-15: a warning for an immediate that its operation ignores.
-    pub fn unused_immediate(&mut self, op: Option<AluOp>, imm: Immediate) {
+    pub(super) fn unused_immediate(&mut self, op: Option<AluOp>, imm: Immediate) {
         let ignored = op.is_some_and(|op| op == AluOp::Bypass || op.arity() == 1);
         if ignored && !imm.is_zero() {
             self.warn(&rule::TS_15, imm.field, || "0: the operation ignores it".into());
@@ -113,7 +119,7 @@ impl Checker<'_> {
     }
 
     /// SHF-1, SHF-2.
-    pub fn shifts(
+    pub(super) fn shifts(
         &mut self,
         ops: [Option<AluOp>; 2],
         fields: [&'static Field; 2],

@@ -10,52 +10,36 @@
 //! (CH-2), the size limit of an indirect destination (IND-3 rejects it). Addresses, shapes and scalars
 //! that come from registers are known only at run time.
 
+pub(crate) mod accumulate;
 mod address;
-mod body;
 mod checker;
-mod cross_lane;
+pub(crate) mod cross_lane;
+mod engines;
+pub(crate) mod extended;
 mod immediate;
-mod stream;
-mod tensor_reduce;
-mod tensor_scalar;
-mod tensor_tensor;
+pub(crate) mod lanes;
+pub(crate) mod scalar_tensor;
+pub(crate) mod scan;
+pub(crate) mod select;
+pub(crate) mod stream;
+pub(crate) mod tensor_reduce;
+pub(crate) mod tensor_scalar;
+pub(crate) mod tensor_tensor;
+mod three;
+mod two;
 
-use crate::instruction::BodyKind;
-use crate::layout::{
-    CrossLaneReduce, Events, ExtendedTensorTensor, Header, LoadMaskSelect, ScalarTensorTensor,
-    TensorReduce, TensorScalar, TensorScalarSelect, TensorTensor,
-};
-use crate::opcode::Opcode;
 use crate::target::{Engine, Target};
 use crate::violation::Violation;
 use crate::word::Word;
 
-use checker::Checker;
+pub(crate) use checker::Checker;
 
 /// Judges one word. Without an engine the ENG rules and the engine rules of the opcode are skipped.
 /// A legal word without warnings allocates nothing.
 pub fn check(word: &Word, target: &Target, engine: Option<Engine>) -> Vec<Violation> {
-    let bytes = &word.0;
-    let opcode = Opcode::from_number(word.opcode_byte());
-    let mut checker = Checker::new(word, target, engine, opcode);
-    if let Some(opcode) = checker.header(&Header::decode(bytes), &Events::decode(bytes)) {
-        // Only the struct that is judged is decoded, and not moved again.
-        match opcode.info().body {
-            BodyKind::TensorTensor => checker.tensor_tensor(&TensorTensor::decode(bytes)),
-            BodyKind::ExtendedTensorTensor => {
-                checker.extended_tensor_tensor(&ExtendedTensorTensor::decode(bytes));
-            }
-            BodyKind::TensorReduce => checker.tensor_reduce(&TensorReduce::decode(bytes)),
-            BodyKind::CrossLaneReduce => checker.cross_lane_reduce(&CrossLaneReduce::decode(bytes)),
-            BodyKind::TensorScalar => checker.tensor_scalar(&TensorScalar::decode(bytes)),
-            BodyKind::ScalarTensorTensor => {
-                checker.scalar_tensor_tensor(&ScalarTensorTensor::decode(bytes));
-            }
-            BodyKind::TensorScalarSelect => {
-                checker.tensor_scalar_select(&TensorScalarSelect::decode(bytes));
-            }
-            BodyKind::LoadMaskSelect => checker.load_mask_select(&LoadMaskSelect::decode(bytes)),
-        }
+    let mut checker = Checker::new(word, target, engine);
+    if let Some(opcode) = checker.header() {
+        (opcode.info().judge)(&mut checker);
     }
     checker.violations
 }
