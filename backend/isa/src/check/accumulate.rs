@@ -51,6 +51,7 @@ pub(crate) fn exponential(c: &mut Checker) {
 
 impl Checker<'_> {
     /// 0x9a, 0xe6.
+    #[inline(always)]
     fn cache(&mut self, p: &Parts) {
         let b = p.b;
         let g = self.generation;
@@ -97,6 +98,7 @@ impl Checker<'_> {
     }
 
     /// 0x30.
+    #[inline(always)]
     fn exponential(&mut self, p: &Parts) {
         let b = p.b;
         let ex1 = Under::new(&rules::EX_1);
@@ -111,7 +113,7 @@ impl Checker<'_> {
         let ex4 = Under::new(&rules::EX_4);
         match AccumCmd::from_code(b.accumulator_cmd) {
             None | Some(AccumCmd::Zero) => {
-                self.fail(ex4, &f::accumulator_cmd, || {
+                self.fail(ex4, &f::accumulator_cmd, move || {
                     "IDLE, ACCUMULATE, ZERO_ACCUMULATE, LOAD_ACCUMULATE".into()
                 });
             }

@@ -51,17 +51,18 @@ impl<'a> Checker<'a> {
     /// HDR, EV and GEN-1; the opcode if the body is to be examined.
     #[inline]
     pub fn header(&mut self) -> Option<Opcode> {
-        let h = Header::decode(&self.word.0);
         let specified = self.opcode.filter(|opcode| opcode.exists_on(self.generation));
-        if specified.is_none() || h.inst_word_len != 16 || h.debug_cmd != 0 {
-            self.unusual_header(&h, specified);
+        let [_, length, debug, ..] = self.word.0;
+        if specified.is_none() || length != 16 || debug != 0 {
+            self.unusual_header(&Header::decode(&self.word.0), specified);
         }
-        let e = Events::decode(&self.word.0);
-        if e != Events::default() {
-            self.events(&e);
+        // Nothing of ISA 2.5 is broken by event bytes that are all 0.
+        let (_, events) = self.word.0.split_at(4);
+        if events.first_chunk::<8>() != Some(&[0; 8]) {
+            self.events(&Events::decode(&self.word.0));
         }
         if specified.is_none() {
-            self.foreign(&h);
+            self.foreign(&Header::decode(&self.word.0));
         }
         specified
     }
@@ -70,12 +71,12 @@ impl<'a> Checker<'a> {
     #[cold]
     fn unusual_header(&mut self, h: &Header, specified: Option<Opcode>) {
         if specified.is_none() && !is_defined(h.opcode, self.generation) {
-            self.fail(Under::new(&rule::HDR_1), &header::opcode, || {
+            self.fail(Under::new(&rule::HDR_1), &header::opcode, move || {
                 "a number that the generation defines".into()
             });
         }
         if h.inst_word_len != 16 {
-            self.fail(Under::new(&rule::HDR_2), &header::inst_word_len, || "16".into());
+            self.fail(Under::new(&rule::HDR_2), &header::inst_word_len, move || "16".into());
         }
         if DebugCmd::from_code(h.debug_cmd).is_none() {
             self.warn(&rule::DBG_1, &header::debug_cmd, || "a defined command".into());
@@ -87,7 +88,7 @@ impl<'a> Checker<'a> {
     fn foreign(&mut self, h: &Header) {
         let opcode = self.opcode;
         if opcode.is_some() || is_defined(h.opcode, self.generation) {
-            self.fail(Under::new(&rule::GEN_1), &header::opcode, || match opcode {
+            self.fail(Under::new(&rule::GEN_1), &header::opcode, move || match opcode {
                 Some(opcode) => format!("{opcode} on {}", opcode.info().generations),
                 None => "an opcode of this subset".into(),
             });
@@ -98,18 +99,24 @@ impl<'a> Checker<'a> {
         let wait = WaitMode::from_code(e.wait_mode);
         let update = UpdateMode::from_code(e.update_mode);
         if wait.is_none() {
-            self.fail(Under::new(&rule::EV_1), &events::wait_mode, || WaitMode::TABLE.listing());
+            self.fail(Under::new(&rule::EV_1), &events::wait_mode, move || {
+                WaitMode::TABLE.listing()
+            });
         }
         if update.is_none() {
-            self.fail(Under::new(&rule::EV_2), &events::update_mode, || {
+            self.fail(Under::new(&rule::EV_2), &events::update_mode, move || {
                 UpdateMode::TABLE.listing()
             });
         }
         if wait.is_some_and(WaitMode::uses_register) {
-            self.fail(Under::new(&rule::EV_3), &events::wait_mode, || "an immediate form".into());
+            self.fail(Under::new(&rule::EV_3), &events::wait_mode, move || {
+                "an immediate form".into()
+            });
         }
         if update.is_some_and(UpdateMode::uses_register) {
-            self.fail(Under::new(&rule::EV_3), &events::update_mode, || "an immediate form".into());
+            self.fail(Under::new(&rule::EV_3), &events::update_mode, move || {
+                "an immediate form".into()
+            });
         }
         let (Some(wait), Some(update)) = (wait, update) else { return };
         let unused = [
@@ -142,7 +149,7 @@ impl<'a> Checker<'a> {
     #[inline]
     pub fn require(&mut self, ok: bool, under: Under, field: &'static Field, allowed: &str) {
         if !ok {
-            self.fail(under, field, || allowed.into());
+            self.fail(under, field, move || allowed.into());
         }
     }
 
@@ -157,7 +164,7 @@ impl<'a> Checker<'a> {
     ) -> Option<Dtype> {
         let dtype = Dtype::from_code(code);
         if !dtype.is_some_and(&set) {
-            self.fail(under, field, || list(Dtype::ALL, |&dtype| set(dtype)));
+            self.fail(under, field, move || list(Dtype::ALL, |&dtype| set(dtype)));
             return None;
         }
         dtype
@@ -175,7 +182,9 @@ impl<'a> Checker<'a> {
     ) {
         if op.is_some_and(|op| !set(op)) {
             let generation = self.generation;
-            self.fail(under, field, || list(AluOp::ALL, |&op| op.exists_on(generation) && set(op)));
+            self.fail(under, field, move || {
+                list(AluOp::ALL, |&op| op.exists_on(generation) && set(op))
+            });
         }
     }
 
@@ -191,7 +200,7 @@ impl<'a> Checker<'a> {
         let op = self.existing_op(code);
         if op.is_none() {
             let generation = self.generation;
-            self.fail(under, field, || list(AluOp::ALL, |op| op.exists_on(generation)));
+            self.fail(under, field, move || list(AluOp::ALL, |op| op.exists_on(generation)));
         }
         op
     }

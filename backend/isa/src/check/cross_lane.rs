@@ -1,6 +1,6 @@
 //! Rules CR (ISA 9.13): reduction over channels.
 
-use super::address::{Count, Operand};
+use super::address::Operand;
 use super::checker::{Checker, Under};
 use super::engines::EngineRules;
 use crate::dtype::Dtype;
@@ -35,6 +35,7 @@ pub(crate) fn bitvec(c: &mut Checker) {
 }
 
 impl Checker<'_> {
+    #[inline(always)]
     fn cross_lane_reduce(&mut self, bitvec: bool) {
         let b = &CrossLaneReduce::decode(&self.word.0);
         let g = self.generation;
@@ -57,8 +58,8 @@ impl Checker<'_> {
         self.require(axis.is_some(), Under::new(&rules::CR_5), &f::reduce_axis, "ALL, PARTITIONS");
         match axis {
             Some(ReduceAxis::All) => {
-                if matches!(dst.count, Count::Elements(n) if n != 1) {
-                    self.fail(Under::new(&rules::CR_6), dst.field, || "one element".into());
+                if dst.count().is_some_and(|n| n != 1) {
+                    self.fail(Under::new(&rules::CR_6), dst.field, move || "one element".into());
                 }
             }
             Some(ReduceAxis::Partitions) => {
@@ -91,6 +92,7 @@ impl Checker<'_> {
 
     /// OQ-57: a warning when the sum could exceed the next wider integer, which some descriptions
     /// give as the accumulator.
+    #[inline(always)]
     fn wide_sum(
         &mut self,
         b: &CrossLaneReduce,
@@ -100,10 +102,8 @@ impl Checker<'_> {
     ) {
         let Some(input) = input.filter(|d| d.is_int() && d.size() < 4) else { return };
         let bits = 8 * input.size() as u32;
-        let terms = match (axis, src.count) {
-            (Some(ReduceAxis::All), Count::Elements(n)) => {
-                n.saturating_mul(b.num_active_channels.into())
-            }
+        let terms = match (axis, src.count()) {
+            (Some(ReduceAxis::All), Some(n)) => n.saturating_mul(b.num_active_channels.into()),
             _ => b.num_active_channels.into(),
         };
         // n terms of `bits` bits need at most 2·bits bits as long as n is at most 2^bits.

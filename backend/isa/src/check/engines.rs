@@ -86,7 +86,7 @@ impl Checker<'_> {
         if let Some(field) = wide
             && self.engine.is_some_and(|engine| engine != Engine::Pool)
         {
-            self.fail(Under::new(&rule::ENG_3), field, || "at most 32 bits, or POOL".into());
+            self.fail(Under::new(&rule::ENG_3), field, move || "at most 32 bits, or POOL".into());
         }
     }
 

@@ -56,23 +56,26 @@ impl Checker<'_> {
         under: Under,
     ) {
         match ImmSrc::from_code(imm.source) {
-            None => self
-                .fail_inside(under, &[&rule::IMM_1], imm.source_field, || ImmSrc::TABLE.listing()),
+            None => self.fail_inside(under, &[&rule::IMM_1], imm.source_field, move || {
+                ImmSrc::TABLE.listing()
+            }),
             Some(ImmSrc::Instruction) => match scalar {
                 Scalar::Of(Some(dtype))
                     if dtype.size() < 4 && imm.bits >> (8 * dtype.size()) != 0 =>
                 {
-                    self.fail_inside(under, &[&rule::IMM_3], imm.field, || {
+                    self.fail_inside(under, &[&rule::IMM_3], imm.field, move || {
                         format!("{} bytes", dtype.size())
                     });
                 }
-                Scalar::Truth(_) if imm.bits > 1 => self.fail(under, imm.field, || "0 or 1".into()),
+                Scalar::Truth(_) if imm.bits > 1 => {
+                    self.fail(under, imm.field, move || "0 or 1".into())
+                }
                 _ => {}
             },
             Some(ImmSrc::Pointer) => self.pointer(imm, scalar, channels, under),
             Some(ImmSrc::RegPointer) => {
                 if imm.bits >= REGISTERS {
-                    self.fail_inside(under, &[&rule::IMM_5], imm.field, || "r0 to r63".into());
+                    self.fail_inside(under, &[&rule::IMM_5], imm.field, move || "r0 to r63".into());
                 }
             }
         }
@@ -91,20 +94,20 @@ impl Checker<'_> {
             .flatten()
             .filter(|at| u64::from(at.byte) < at.memory.active(self.generation));
         let Some(location) = location else {
-            self.fail_inside(under, &[&rule::IMM_4], imm.field, || {
+            self.fail_inside(under, &[&rule::IMM_4], imm.field, move || {
                 "an immediate address in SBUF or PSUM".into()
             });
             return;
         };
         if imm.bits & (scalar.align() - 1) != 0 {
-            self.fail_inside(under, &[&rule::IMM_4], imm.field, || {
+            self.fail_inside(under, &[&rule::IMM_4], imm.field, move || {
                 format!("a multiple of {}", scalar.align())
             });
         }
         if let Some(channels) = channels
             && !start_fits(location.partition, channels)
         {
-            self.fail_inside(under, &[&rule::IMM_4, &rule::CH_3], imm.field, || {
+            self.fail_inside(under, &[&rule::IMM_4, &rule::CH_3], imm.field, move || {
                 format!("{} for {channels} channels", starts_allowed(channels))
             });
         }
@@ -133,11 +136,15 @@ impl Checker<'_> {
             && first.is_left_shift()
             && second.is_right_shift()
         {
-            self.fail_inside(under, &[&rule::SHF_1], fields[1], || "a 4-byte data type".into());
+            self.fail_inside(under, &[&rule::SHF_1], fields[1], move || {
+                "a 4-byte data type".into()
+            });
         }
         for (op, field) in ops.into_iter().zip(fields) {
             if op == Some(AluOp::ArithShiftRight) {
-                self.fail_inside(under, &[&rule::SHF_2], field, || "a 4-byte data type".into());
+                self.fail_inside(under, &[&rule::SHF_2], field, move || {
+                    "a 4-byte data type".into()
+                });
             }
         }
     }

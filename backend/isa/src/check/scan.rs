@@ -40,6 +40,7 @@ pub(super) fn is_single_pass(op: AluOp) -> bool {
 }
 
 impl Checker<'_> {
+    #[inline(always)]
     fn scan(&mut self, b: &TensorReduce, t: &Two, bitvec: bool) -> EngineRules {
         let g = self.generation;
         let tc1 = Under::new(&rules::TC_1);
@@ -72,7 +73,7 @@ impl Checker<'_> {
             }
         }
         if self.engine.is_some_and(|engine| engine != Engine::Dve) {
-            self.fail(Under::new(&rules::TC_E1), &header::opcode, || "dve".into());
+            self.fail(Under::new(&rules::TC_E1), &header::opcode, move || "dve".into());
         }
         EngineRules::SHARED
     }

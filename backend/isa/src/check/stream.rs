@@ -1,6 +1,6 @@
 //! Rules CC, SS and ST (ISA 9.9, 9.11, 9.12): copies, shuffles and transposes.
 
-use super::address::{Count, legal_channels};
+use super::address::legal_channels;
 use super::checker::{Checker, Under};
 use super::engines::EngineRules;
 use super::two::Two;
@@ -63,6 +63,7 @@ pub(crate) fn transpose(c: &mut Checker) {
 
 impl Checker<'_> {
     /// 0x46, 0x47, 0x48; `same_type` says that CC-5 holds.
+    #[inline(always)]
     fn copy(&mut self, b: &TensorReduce, t: &Two, same_type: bool) -> EngineRules {
         self.bypass(b.op, Under::new(&rules::CC_1), &f::op);
         self.unused_dims(b, Under::new(&rules::CC_2));
@@ -86,6 +87,7 @@ impl Checker<'_> {
     }
 
     /// 0x6a.
+    #[inline(always)]
     fn shuffle(&mut self, b: &TensorReduce, t: &Two) -> EngineRules {
         let ss1 = Under::new(&rules::SS_1);
         self.bypass(b.op, ss1, &f::op);
@@ -100,6 +102,7 @@ impl Checker<'_> {
     }
 
     /// 0x6b.
+    #[inline(always)]
     fn transpose(&mut self, b: &TensorReduce, t: &Two) -> EngineRules {
         let st1 = Under::new(&rules::ST_1);
         self.bypass(b.op, st1, &f::op);
@@ -109,10 +112,10 @@ impl Checker<'_> {
         self.one_dtype(b, &rules::ST_3);
         self.blocks_placed(b, t, &rules::ST_4, Under::new(&rules::ST_5));
         self.whole_tiles(&t.src, Under::new(&rules::ST_6));
-        if let (Count::Elements(from), Count::Elements(to)) = (t.src.count, t.dst.count)
+        if let (Some(from), Some(to)) = (t.src.count(), t.dst.count())
             && to > from
         {
-            self.fail_inside(Under::new(&rules::ST_7), &[&rule::CNT_2], t.dst.field, || {
+            self.fail_inside(Under::new(&rules::ST_7), &[&rule::CNT_2], t.dst.field, move || {
                 format!("at most {from} elements, not {to}")
             });
         }
@@ -121,6 +124,7 @@ impl Checker<'_> {
     }
 
     /// D(in), and the output of the same type.
+    #[inline(always)]
     fn one_dtype(&mut self, b: &TensorReduce, own: &'static Rule) {
         let input = self.dtype(b.in_dtype, Under::new(own), &f::in_dtype, Dtype::is_input);
         if let Some(input) = input {
@@ -130,6 +134,7 @@ impl Checker<'_> {
     }
 
     /// CH-4, CH-3 and TV. A count outside 1..128 breaks CH-4 and leaves CH-3 untested.
+    #[inline(always)]
     fn blocks_placed(&mut self, b: &TensorReduce, t: &Two, starts: &'static Rule, tensors: Under) {
         let starts = Under::new(starts);
         let n = b.num_active_channels;

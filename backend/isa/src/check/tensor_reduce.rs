@@ -1,6 +1,5 @@
 //! Rules TR, TTR and RB (ISA 9.5 to 9.7): reductions.
 
-use super::address::Count;
 use super::checker::{Checker, Under};
 use super::engines::EngineRules;
 use super::three::is_packed;
@@ -74,6 +73,7 @@ pub(crate) fn packed_max(c: &mut Checker) {
 
 impl Checker<'_> {
     /// 0x42, 0x52: TR-1 to TR-13, then the engine.
+    #[inline(always)]
     fn reduce(&mut self, b: &TensorReduce, t: &Two, bitvec: bool) -> EngineRules {
         let op = self.reduce_rules(b, t, None, bitvec);
         self.kept_count(b, t, Under::new(&rules::TR_10));
@@ -83,6 +83,7 @@ impl Checker<'_> {
     }
 
     /// TR-1 to TR-9; the operation, where it exists.
+    #[inline(always)]
     fn reduce_rules(
         &mut self,
         b: &TensorReduce,
@@ -107,6 +108,7 @@ impl Checker<'_> {
     }
 
     /// TR-5 to TR-9.
+    #[inline(always)]
     fn flags_and_placement(
         &mut self,
         b: &TensorReduce,
@@ -127,22 +129,24 @@ impl Checker<'_> {
     }
 
     /// TR-10. Not tested when op_dim is invalid or a count is not known.
+    #[inline(always)]
     fn kept_count(&mut self, b: &TensorReduce, t: &Two, under: Under) {
         let Some(dims) = SubDim::from_code(b.op_dim).map(SubDim::dims).filter(|&dims| dims > 0)
         else {
             return;
         };
-        let (Count::Elements(_), Count::Elements(found)) = (t.src.count, t.dst.count) else {
+        let (Some(_), Some(found)) = (t.src.count(), t.dst.count()) else {
             return;
         };
         // An indirect source has one dimension, and op_dim X reduces it (IND-4).
         let kept = if t.src.is_indirect() { 1 } else { t.src.kept(dims) };
         if found != kept {
-            self.fail(under, t.dst.field, || format!("{kept} elements, not {found}"));
+            self.fail(under, t.dst.field, move || format!("{kept} elements, not {found}"));
         }
     }
 
     /// TR-11, TR-12.
+    #[inline(always)]
     fn reduce_types(
         &mut self,
         b: &TensorReduce,
@@ -200,6 +204,7 @@ impl Checker<'_> {
     }
 
     /// TR-13: IND-4 (IND-1 is tested with the operand).
+    #[inline(always)]
     fn indirect_reduce(&mut self, b: &TensorReduce, t: &Two) {
         if t.src.is_indirect() && b.op_dim != SubDim::X.code() {
             let allowed = || "X".into();
@@ -208,6 +213,7 @@ impl Checker<'_> {
     }
 
     /// TR-E1, TR-E2; the rule that names SBUF.
+    #[inline(always)]
     fn reduce_engine(
         &mut self,
         b: &TensorReduce,
@@ -238,6 +244,7 @@ impl Checker<'_> {
     }
 
     /// 0x83, 0x84.
+    #[inline(always)]
     fn transpose_reduce(&mut self, b: &TensorReduce, t: &Two, bitvec: bool) -> EngineRules {
         let ttr1 = Some(&rules::TTR_1);
         let op = self.reduce_rules(b, t, ttr1, bitvec);

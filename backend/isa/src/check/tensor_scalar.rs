@@ -150,7 +150,7 @@ impl Checker<'_> {
     }
 
     /// TS-1 to TS-14, for 0x43 and 0x53 and, inside TP-3 and TTS-1, for their relatives.
-    #[inline]
+    #[inline(always)]
     fn scalar_rules(&mut self, p: &Parts, form: Form) {
         let Form { outer, bitvec, pointers } = form;
         let under = |own| Under::inside(outer, own);
@@ -199,6 +199,7 @@ impl Checker<'_> {
     }
 
     /// CH-2, CH-3, TV and CNT-1 of source and destination. TS-14 is IND-3, tested with the operand.
+    #[inline(always)]
     pub(super) fn scalar_placed(&mut self, p: &Parts, starts: Under, tensors: Under) {
         let n = p.b.num_active_channels;
         let channels = self.channels(n, &f::num_active_channels, starts, &rule::CH_2);
@@ -207,7 +208,7 @@ impl Checker<'_> {
     }
 
     /// TS-6: one of its three forms, and the id that it says to report when none holds.
-    #[inline]
+    #[inline(always)]
     fn arithmetic_form(
         &mut self,
         [op0, op1]: [AluOp; 2],
@@ -231,13 +232,13 @@ impl Checker<'_> {
         }
         let under = |own| Under::inside(outer, own);
         if op0 == AluOp::Rsqrt && !pointers {
-            self.fail(under(&rules::TS_6B), &f::op0, || {
+            self.fail(under(&rules::TS_6B), &f::op0, move || {
                 "RSQRT alone: op1 BYPASS, both immediates 0 in the word".into()
             });
         } else if integers && (op0.is_integer_band() || op1.is_integer_band()) {
             let both = op0.is_int_dve() && op1.is_int_dve();
             let field = if both { &f::in_dtype } else { &f::op0 };
-            self.fail(under(&rules::TS_6C), field, || {
+            self.fail(under(&rules::TS_6C), field, move || {
                 "integer operations of the DVE on integers of one signedness".into()
             });
         } else {

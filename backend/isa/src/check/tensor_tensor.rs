@@ -190,7 +190,7 @@ pub(crate) fn packed_subtract(c: &mut Checker) {
 
 impl Checker<'_> {
     /// TT-1 to TT-3: the dtypes, where all are legal, and the operation.
-    #[inline]
+    #[inline(always)]
     fn tensor_tensor_types(
         &mut self,
         b: &TensorTensor,
@@ -210,7 +210,7 @@ impl Checker<'_> {
     }
 
     /// TT-15, TT-E1, TT-E2.
-    #[inline]
+    #[inline(always)]
     fn arith_engine(&mut self, op: Option<AluOp>, dtypes: [Dtype; 3]) {
         let wide = dtypes.into_iter().any(Dtype::is_64_bit);
         if wide {
@@ -240,6 +240,7 @@ impl Checker<'_> {
     }
 
     /// CP-1 to CP-3: the types of data and output, where they are legal.
+    #[inline(always)]
     fn predicated(&mut self, b: &TensorTensor, [d0, d1]: [u8; 2]) -> [Option<Dtype>; 2] {
         self.bypass(b.op, Under::new(&rules::CP_1), &f::op);
         let under = Under::new(&rules::CP_2);

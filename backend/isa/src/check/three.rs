@@ -64,6 +64,7 @@ impl Checker<'_> {
     }
 
     /// CH-1, CH-3, TV and counts of three operands under the rules that name them.
+    #[inline(always)]
     pub(super) fn three(&mut self, t: &Three, n: u8, field: &'static Field, placing: &Placing) {
         let channels = self.channels(n, field, Under::new(placing.channels), &rule::CH_1);
         self.three_placed(t, channels, placing.starts, placing.tensors, placing.source_align);
@@ -76,6 +77,7 @@ impl Checker<'_> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn three_placed(
         &mut self,
         t: &Three,
@@ -94,6 +96,7 @@ impl Checker<'_> {
         self.gathers_into_its_quadrant(&t.src1, &t.dst);
     }
 
+    #[inline(always)]
     pub(super) fn three_overlap(&mut self, t: &Three, n: u32) {
         self.overlap(&t.src0, &t.dst, n);
         self.overlap(&t.src1, &t.dst, n);

@@ -1,6 +1,6 @@
 //! What opcodes with one source and one destination share.
 
-use super::address::{Count, Operand};
+use super::address::Operand;
 use super::checker::{Checker, Under};
 use crate::alu::AluOp;
 use crate::enums::SubDim;
@@ -37,7 +37,7 @@ impl Checker<'_> {
     }
 
     /// CH-3 and TV for source and destination.
-    #[inline]
+    #[inline(always)]
     pub(super) fn two_placed(
         &mut self,
         t: &Two,
@@ -65,11 +65,12 @@ impl Checker<'_> {
     }
 
     /// CNT-3.
+    #[inline(always)]
     pub(super) fn whole_tiles(&mut self, src: &Operand, under: Under) {
-        if let Count::Elements(count) = src.count
+        if let Some(count) = src.count()
             && count % 32 != 0
         {
-            self.fail_inside(under, &[&rule::CNT_3], src.field, || {
+            self.fail_inside(under, &[&rule::CNT_3], src.field, move || {
                 format!("a multiple of 32 elements, not {count}")
             });
         }
