@@ -141,7 +141,7 @@ pub(crate) mod structs {
     }
 }
 
-// Number, name, struct, engines, generations, domain (ISA 10.1), class of cost; the function of its rules and
+// Number, name, struct, engines, generations (and the rule that says so), domain (ISA 10.1), class of cost; the function of its rules and
 // their ids; meaning.
 opcodes! {
     0x30 Exponential TensorScalar [DVE] FROM_MARIANA Alu Exponential
@@ -213,19 +213,19 @@ opcodes! {
     0x84 TransposeTensorReduceBitvecOp TensorReduce [DVE] ALL Bits TransposeReduce
         tensor_reduce::transpose_bitvec, "TTR-1..5, TTR-E1"
         "TensorReduceBitvecOp of the source transposed in 32 by 32 tiles";
-    0x8a TensorTensorAddBf16 TensorTensor [POOL] SUNDA Alu TensorTensor
+    0x8a TensorTensorAddBf16 TensorTensor [POOL] SUNDA (by TB_1) Alu TensorTensor
         tensor_tensor::packed_add, "TB-1..9"
         "src0 + src1 of packed BF16";
-    0x8b TensorTensorMultBf16 TensorTensor [POOL] SUNDA Alu TensorTensor
+    0x8b TensorTensorMultBf16 TensorTensor [POOL] SUNDA (by TB_1) Alu TensorTensor
         tensor_tensor::packed_mult, "TB-1..9"
         "src0 * src1 of packed BF16";
-    0x8c TensorReduceAddBf16 TensorReduce [POOL] SUNDA Alu Reduce
+    0x8c TensorReduceAddBf16 TensorReduce [POOL] SUNDA (by RB_1) Alu Reduce
         tensor_reduce::packed_add, "RB-1..4"
         "sum of packed BF16 over the innermost dimensions";
-    0x8d TensorReduceMaxBf16 TensorReduce [POOL] SUNDA Alu Reduce
+    0x8d TensorReduceMaxBf16 TensorReduce [POOL] SUNDA (by RB_1) Alu Reduce
         tensor_reduce::packed_max, "RB-1..4"
         "maximum of packed BF16 over the innermost dimensions";
-    0x8f TensorTensorSubtractBf16 TensorTensor [POOL] SUNDA Alu TensorTensor
+    0x8f TensorTensorSubtractBf16 TensorTensor [POOL] SUNDA (by TB_1) Alu TensorTensor
         tensor_tensor::packed_subtract, "TB-1..9"
         "src0 - src1 of packed BF16";
     0x93 TransposeTensorScalarArithOp TensorScalar [DVE] ALL Alu TransposeScalar

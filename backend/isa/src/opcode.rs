@@ -7,6 +7,7 @@ use crate::instruction::BodyKind;
 pub use crate::instruction_set::Opcode;
 use crate::layout::Layout;
 use crate::numerics::Numerics;
+use crate::rule::Rule;
 use crate::table::by_name;
 use crate::target::{Engines, Generation, Generations};
 
@@ -52,6 +53,8 @@ pub struct OpcodeInfo {
     /// Engines that accept the opcode in at least one form.
     pub engines: Engines,
     pub generations: Generations,
+    /// The opcode's own rule for the generations, if it has one.
+    pub(crate) generation_rule: &'static [&'static Rule],
     pub numerics: Numerics,
     pub cost: CostClass,
     /// Tests the opcode's own rules and the engine.
@@ -69,7 +72,7 @@ impl OpcodeInfo {
 }
 
 macro_rules! opcodes {
-    ($($number:literal $variant:ident $body:ident [$($engine:ident)*] $generations:ident
+    ($($number:literal $variant:ident $body:ident [$($engine:ident)*] $generations:ident $((by $own:ident))?
        $numerics:ident $cost:ident $judge:path, $rules:literal $summary:literal;)*) => {
         /// An instruction's operation; the discriminant is the number of header.opcode. 0xf0 stands
         /// for its sub-opcode 2.
@@ -103,6 +106,7 @@ macro_rules! opcodes {
                             body: $crate::instruction::BodyKind::$body,
                             engines: $crate::target::Engines::NONE$(.or($crate::target::Engines::$engine))*,
                             generations: $crate::target::Generations::$generations,
+                            generation_rule: const { &[$(&$crate::rule::$own)?] },
                             numerics: $crate::numerics::Numerics::$numerics,
                             cost: $crate::opcode::CostClass::$cost,
                             judge: $judge,

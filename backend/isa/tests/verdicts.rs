@@ -96,7 +96,12 @@ fn foreign_opcodes_leave_the_body_alone() {
     let exponential = Instruction::new(Opcode::Exponential, body);
     assert_eq!(ids(&judge(&exponential, Generation::Cayman, Engine::Dve)), ["GEN-1"]);
     let packed = Instruction::blank(Opcode::TensorTensorAddBf16);
-    assert_eq!(ids(&judge(&packed, Generation::Cayman, Engine::Pool)), ["HDR-1", "GEN-1"]);
+    assert_eq!(ids(&judge(&packed, Generation::Cayman, Engine::Pool)), ["HDR-1", "TB-1", "GEN-1"]);
+    let packed = Instruction::blank(Opcode::TensorReduceMaxBf16);
+    assert_eq!(
+        ids(&judge(&packed, Generation::Maverick, Engine::Pool)),
+        ["HDR-1", "RB-1", "GEN-1"]
+    );
     for (number, expected) in [(0xff, "HDR-1"), (0x06, "HDR-1"), (0x44 + 1, "GEN-1")] {
         let mut word = Instruction::blank(Opcode::Copy).encode();
         word.0[0] = number;

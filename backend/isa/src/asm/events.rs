@@ -178,7 +178,7 @@ fn say(
             return Err(AsmError::new(span, format!("`{}` is given twice", field.name), ""));
         }
         *given |= field.mask();
-        put(&mut word.0, field.offset, &[value]);
+        put(&mut word.0, field.offset, [value]);
     }
     Ok(())
 }
@@ -198,6 +198,6 @@ fn value(cursor: &mut Cursor<'_>, word: &mut Word, given: &mut u64) -> Result<()
         ));
     }
     *given |= field.mask();
-    put(&mut word.0, field.offset, &value.to_le_bytes());
+    put(&mut word.0, field.offset, value.to_le_bytes());
     Ok(())
 }

@@ -100,21 +100,19 @@ impl Parser<'_> {
             if self.cursor.is_at_end() {
                 break;
             }
-            let (name, span) = self.cursor.name();
-            let Some(field) = self.field(name, &mut expected) else {
-                let (cursor, verb) = (&mut self.cursor, span.clone());
-                match clauses::parse(cursor, name, verb, word, &mut given) {
-                    Some(clause) => clause?,
-                    None => return Err(self.unknown_field(name, span)),
-                }
-                self.end_of_value()?;
-                continue;
+            let start = self.cursor.at;
+            let field = match self.next_field(&mut expected) {
+                Some(field) => field,
+                None => match self.named_field(word, &mut given)? {
+                    Some(field) => field,
+                    None => continue,
+                },
             };
             if given & field.mask() != 0 {
-                return Err(AsmError::new(span, format!("`{name}` is given twice"), ""));
+                let span = start..start + field.name.len();
+                return Err(AsmError::new(span, format!("`{}` is given twice", field.name), ""));
             }
             given |= field.mask();
-            self.cursor.expect_byte(b'=')?;
             match (field.kind, immediates.iter_mut().find(|place| place.is_none())) {
                 (FieldKind::Immediate { source }, Some(place)) => {
                     *place = Some((field, source, self.cursor.at));
@@ -129,7 +127,7 @@ impl Parser<'_> {
             let form = immediate_form(word, self.opcode, source);
             let bits = self.immediate(field, form)?;
             self.end_of_value()?;
-            put(field_bytes(word, field), 0, &bits.to_le_bytes());
+            put(field_bytes(word, field), 0, bits.to_le_bytes());
         }
         Ok(())
     }
@@ -140,18 +138,40 @@ impl Parser<'_> {
         body.iter().chain(shared).copied()
     }
 
-    /// The field of a name. Lines mostly list the fields of the struct in order, so the one after
-    /// the last is tried first; `expected` is its position.
+    /// Passes over `name=` of a field that follows the last one in the struct: most lines list them in order.
+    /// `expected` is the position after it.
     #[inline]
-    fn field(&self, name: &str, expected: &mut usize) -> Option<&'static Field> {
+    fn next_field(&mut self, expected: &mut usize) -> Option<&'static Field> {
         let body = self.opcode.info().layout().fields;
+        let rest = self.cursor.rest().as_bytes();
         for (at, &field) in body.iter().enumerate().skip(*expected).take(AHEAD) {
-            if field.name == name {
+            let label = &field.label.as_bytes()[1..];
+            if rest.first() == label.first() && rest.starts_with(label) {
                 *expected = at + 1;
+                self.cursor.at += label.len();
                 return Some(field);
             }
         }
-        self.all_fields().find(|field| field.name == name)
+        None
+    }
+
+    /// Passes over `name=` of any field, or over a clause, for which there is no field.
+    fn named_field(
+        &mut self,
+        word: &mut Word,
+        given: &mut u64,
+    ) -> Result<Option<&'static Field>, AsmError> {
+        let (name, span) = self.cursor.name();
+        if let Some(field) = self.all_fields().find(|field| field.name == name) {
+            self.cursor.expect_byte(b'=')?;
+            return Ok(Some(field));
+        }
+        match clauses::parse(&mut self.cursor, name, span.clone(), word, given) {
+            Some(clause) => clause?,
+            None => return Err(self.unknown_field(name, span)),
+        }
+        self.end_of_value()?;
+        Ok(None)
     }
 
     #[cold]
@@ -199,35 +219,34 @@ impl Parser<'_> {
                 let low = self.coded(0xf, dtype_code, dtype_names)?;
                 self.cursor.expect_byte(b'/')?;
                 let high = self.coded(0xf, dtype_code, dtype_names)?;
-                put(out, 0, &[low | high << 4]);
+                put(out, 0, [low | high << 4]);
             }
-            FieldKind::Dtype => put(out, 0, &[self.coded(0xff, dtype_code, dtype_names)?]),
+            FieldKind::Dtype => put(out, 0, [self.coded(0xff, dtype_code, dtype_names)?]),
             FieldKind::AluOp => {
                 let code = |name: &str| AluOp::from_name(name).map(AluOp::code);
                 let names = || AluOp::ALL.iter().map(|op| op.name()).collect();
-                put(out, 0, &[self.coded(0xff, code, names)?]);
+                put(out, 0, [self.coded(0xff, code, names)?]);
             }
             FieldKind::Enum(table) => {
                 let names = || table.members.iter().map(|member| member.1).collect();
-                put(out, 0, &[self.coded(0xff, |name| table.code_of(name), names)?]);
+                put(out, 0, [self.coded(0xff, |name| table.code_of(name), names)?]);
             }
             FieldKind::Reserved | FieldKind::Bytes => return self.bytes(field, out),
             FieldKind::Fp32 => {
                 let (text, span) = self.cursor.atom();
-                put(out, 0, &float_bits(text, span)?.to_le_bytes());
+                put(out, 0, float_bits(text, span)?.to_le_bytes());
             }
             FieldKind::Number
             | FieldKind::Channels
             | FieldKind::Bits
             | FieldKind::Opcode
             | FieldKind::Immediate { .. } => {
-                let max = match field.size {
-                    1 => u8::MAX.into(),
-                    2 => u16::MAX.into(),
-                    _ => i64::from(u32::MAX),
-                };
-                let value = self.cursor.integer(0, max)?;
-                put(out, 0, &value.to_le_bytes());
+                let mut number = |max: u32| self.cursor.integer(0, max.into());
+                match field.size {
+                    1 => put(out, 0, [number(u8::MAX.into())? as u8]),
+                    2 => put(out, 0, (number(u16::MAX.into())? as u16).to_le_bytes()),
+                    _ => put(out, 0, (number(u32::MAX)? as u32).to_le_bytes()),
+                }
             }
         }
         Ok(())

@@ -280,14 +280,14 @@ impl<'a> Cursor<'a> {
             let count = self.integer(0, u16::MAX.into())? as u16;
             self.expect_byte(b')')?;
             out.fill(0);
-            put(out, 0, &(index | INDIRECT).to_le_bytes());
-            put(out, 4, &data.to_le_bytes());
-            put(out, 8, &count.to_le_bytes());
+            put(out, 0, (index | INDIRECT).to_le_bytes());
+            put(out, 4, data.to_le_bytes());
+            put(out, 8, count.to_le_bytes());
             return Ok(());
         }
         let start = self.address(field, target, bases)?;
         let (steps, counts) = (4, 4 + 2 * dims);
-        put(out, 0, &start.to_le_bytes());
+        put(out, 0, start.to_le_bytes());
         self.expect_byte(b'[')?;
         let mut listed = true;
         for d in 0..dims {
@@ -298,8 +298,8 @@ impl<'a> Cursor<'a> {
                 self.expect_byte(b':')?;
                 count = self.integer(0, u16::MAX.into())? as u16;
             }
-            put(out, steps + 2 * d, &step.to_le_bytes());
-            put(out, counts + 2 * d, &count.to_le_bytes());
+            put(out, steps + 2 * d, step.to_le_bytes());
+            put(out, counts + 2 * d, count.to_le_bytes());
         }
         if !self.eat_byte(b']') {
             return Err(self.error_here("expected `]`", format!("{field} has {dims} dimensions")));
@@ -308,12 +308,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Overwrites the bytes from `offset` on; bytes that do not fit are dropped.
+/// Overwrites the bytes from `offset` on; those that do not fit as a whole are dropped.
 #[inline]
-pub(super) fn put(out: &mut [u8], offset: usize, bytes: &[u8]) {
-    let place = out.get_mut(offset..).unwrap_or_default();
-    let len = place.len().min(bytes.len());
-    place[..len].copy_from_slice(&bytes[..len]);
+pub(super) fn put<const N: usize>(out: &mut [u8], offset: usize, bytes: [u8; N]) {
+    if let Some(place) = out.get_mut(offset..).and_then(<[u8]>::first_chunk_mut) {
+        *place = bytes;
+    }
 }
 
 /// `r5` → 5.

@@ -458,6 +458,12 @@ impl Checker<'_> {
         }
     }
 
+    /// IND-3 inside an opcode's own rule.
+    #[cold]
+    pub(super) fn direct_destination(&mut self, operand: &Operand, under: Under) {
+        self.fail_inside(under, &[&rule::IND_3], operand.field, || "a direct pattern".into());
+    }
+
     /// IND-5 for one operand.
     pub(super) fn not_indirect(&mut self, operand: &Operand, under: Under) {
         if operand.is_indirect() {

@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
             self.events(&Events::decode(&self.word.0));
         }
         if specified.is_none() {
-            self.foreign(&Header::decode(&self.word.0));
+            self.foreign();
         }
         specified
     }
@@ -85,13 +85,22 @@ impl<'a> Checker<'a> {
 
     /// GEN-1 for an opcode that the target lacks, or that is defined and not specified here.
     #[cold]
-    fn foreign(&mut self, h: &Header) {
-        let opcode = self.opcode;
-        if opcode.is_some() || is_defined(h.opcode, self.generation) {
-            self.fail(Under::new(&rule::GEN_1), &header::opcode, move || match opcode {
-                Some(opcode) => format!("{opcode} on {}", opcode.info().generations),
-                None => "an opcode of this subset".into(),
-            });
+    fn foreign(&mut self) {
+        let field = &header::opcode;
+        match self.opcode.map(Opcode::info) {
+            Some(info) => {
+                let allowed = || format!("{} on {}", info.name, info.generations);
+                match info.generation_rule {
+                    [own, ..] => {
+                        self.fail_inside(Under::new(own), &[&rule::GEN_1], field, allowed);
+                    }
+                    [] => self.fail(Under::new(&rule::GEN_1), field, allowed),
+                }
+            }
+            None if is_defined(self.word.opcode_byte(), self.generation) => {
+                self.fail(Under::new(&rule::GEN_1), field, || "an opcode of this subset".into());
+            }
+            None => {}
         }
     }
 

@@ -195,10 +195,14 @@ impl Checker<'_> {
         self.require(reverse_ok, under(&rules::TS_10), &f::reverse_operands, allowed);
         let idle = b.accumulator_cmd == AccumCmd::Idle.code();
         self.require(idle, under(&rules::TS_11), &f::accumulator_cmd, "IDLE");
+        // IND-3 of the destination is TS-14 here; what follows does not report it again.
+        if p.two.dst.is_indirect() {
+            self.direct_destination(&p.two.dst, under(&rules::TS_14));
+        }
         self.scalar_placed(p, under(&rules::TS_12), under(&rules::TS_13));
     }
 
-    /// CH-2, CH-3, TV and CNT-1 of source and destination. TS-14 is IND-3, tested with the operand.
+    /// CH-2, CH-3, TV and CNT-1 of source and destination.
     #[inline(always)]
     pub(super) fn scalar_placed(&mut self, p: &Parts, starts: Under, tensors: Under) {
         let n = p.b.num_active_channels;
