@@ -11,6 +11,7 @@ use crate::machine::{Limits, Machine};
 use crate::memory::{Place, Space};
 use crate::numeric::convert::to_float;
 use crate::numeric::lane::Lane;
+use crate::numeric::simd::Simd;
 
 /// The longest line that is read, in bytes.
 const LINE_LIMIT: u64 = 1 << 28;
@@ -231,7 +232,7 @@ impl Tolerance {
 
     fn is_nan(&self, dtype: Dtype, element: &[u8]) -> bool {
         let mut lane = [0; 4];
-        match to_float(dtype, self.target) {
+        match to_float(Simd::PORTABLE, dtype, self.target) {
             Some(convert) => convert(&mut lane, element),
             None => lane.copy_from_slice(element),
         }

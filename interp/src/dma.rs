@@ -7,7 +7,9 @@ use crate::error::Fault;
 use crate::machine::Machine;
 use crate::memory::Space;
 use crate::numeric::convert::{from_float, to_float};
-use crate::numeric::kernels::{self, Binary, Convert};
+use crate::numeric::kernels::{Binary, Convert};
+use crate::numeric::simd::Simd;
+use crate::numeric::table;
 
 impl Machine {
     /// Whether every wait of the descriptor is satisfied.
@@ -59,7 +61,7 @@ impl Machine {
             return Err(Fault::TooManyElements { limit });
         }
         let walk = Walk::new(descriptor, self.target.generation, self.memory.stride(Space::Sbuf));
-        let combine = Combine::new(descriptor, self.target);
+        let combine = Combine::new(descriptor, self.target, self.limits.simd);
         let (hbm, sbuf) = (&mut self.hbm[..], self.memory.sbuf_mut());
         match (descriptor.src.space, descriptor.dst.space) {
             (DmaSpace::Hbm, DmaSpace::Sbuf) => walk.transfer(hbm, sbuf, &combine),
@@ -297,7 +299,7 @@ enum Combine {
 }
 
 impl Combine {
-    fn new(descriptor: &Descriptor, target: Target) -> Self {
+    fn new(descriptor: &Descriptor, target: Target, simd: Simd) -> Self {
         let elem = descriptor.elem;
         let float = matches!(elem, Dtype::Fp32 | Dtype::Bfloat16 | Dtype::Fp16);
         let signed = elem.is_signed_int();
@@ -309,10 +311,15 @@ impl Combine {
             (DmaKind::Min, false, true) => AluOp::MinInt,
             (DmaKind::Min, false, false) => AluOp::MinUint,
         };
-        let kernels =
-            if float { kernels::float(op) } else { kernels::integer(op, signed, elem.size()) };
+        let kernels = if float {
+            table::float(simd, op)
+        } else {
+            table::integer(simd, op, signed, elem.size())
+        };
         let convert = match elem {
-            Dtype::Bfloat16 | Dtype::Fp16 => to_float(elem, target).zip(from_float(elem, target)),
+            Dtype::Bfloat16 | Dtype::Fp16 => {
+                to_float(simd, elem, target).zip(from_float(simd, elem, target))
+            }
             _ => None,
         };
         match kernels {

@@ -23,3 +23,4 @@ mod walk;
 pub use error::Fault;
 pub use machine::{Limits, Machine, MemoryError};
 pub use memory::{Place, Space};
+pub use numeric::simd::Simd;

@@ -3,6 +3,7 @@
 use partita_isa::Target;
 
 use crate::memory::{Memory, PARTITIONS, Place};
+use crate::numeric::simd::Simd;
 
 /// Number of registers (ISA 3.2), semaphores and events (ISA 2.4).
 pub const REGISTERS: usize = 64;
@@ -18,11 +19,13 @@ pub struct Limits {
     pub elements: usize,
     /// Whether the channels of a large word are spread over threads.
     pub parallel: bool,
+    /// The instruction set of the kernels: the best one found, unless `PARTITA_SIMD` lowers it.
+    pub simd: Simd,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { hbm_bytes: 1 << 34, elements: 1 << 26, parallel: true }
+        Self { hbm_bytes: 1 << 34, elements: 1 << 26, parallel: true, simd: Simd::detect() }
     }
 }
 

@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use crate::error::Fault;
 use crate::machine::Machine;
-use crate::memory::{PARTITIONS, Rows, Split};
+use crate::memory::{PARTITIONS, Place, Rows, Split};
 use crate::numeric::kernels::{ROWS, Running};
-use crate::plan::{Lanes, Plan, RowPlan, Seed, Work};
+use crate::plan::{Lanes, Plan, RowPlan, Seed, Staging, Work};
 use crate::rows::elementwise::{Body, Elementwise};
-use crate::rows::exchange::{TILE, stage, staged_stride};
+use crate::rows::exchange::{Columns, TILE, Transpose, stage, staged_stride};
 use crate::rows::{Channel, Scratch, with_scratch};
 
 /// Below this many elements the threads cost more than they bring.
@@ -80,13 +80,30 @@ impl Machine {
         staged: &mut Vec<u8>,
         parallel: bool,
     ) -> Result<(), Fault> {
+        if let (Some(staging), Some(source), Lanes::All) =
+            (plan.staging.filter(|staging| staging.transposed), plan.sources[0], plan.lanes)
+        {
+            match &plan.work {
+                Work::Reduce(reduce) if reduce.group.is_multiple_of(TILE) => {
+                    if let Some(fold) = reduce.columns {
+                        let columns = Columns { reduce, fold, staging };
+                        return self.run_columns(&columns, source, plan, staged, parallel);
+                    }
+                }
+                Work::Elementwise(work) if work.is_copy() => {
+                    if self.transpose(work, &staging, source, plan, parallel)? {
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+        }
         let [source0, source1] = plan.sources;
         let [scalar0, scalar1] = plan.immediates.map(|immediate| immediate.place());
         if let (Some(staging), Some(place)) = (plan.staging, source0) {
             let row = self.memory.stride(place.space);
             let rows = self.memory.rows(place, plan.channels).ok_or(MISPLACED)?;
-            let (walk, width) = (&staging.walk, staging.width);
-            stage(staged, rows, row, walk, width, staging.transposed, parallel);
+            stage(staged, rows, row, &staging, parallel);
         }
         let places = [source0, source1, scalar0, scalar1];
         let mut split = self.memory.split(plan.channels, plan.dst, places).ok_or(MISPLACED)?;
@@ -101,6 +118,65 @@ impl Machine {
             with_scratch(|scratch| group.run(scratch, rows, accumulators));
         });
         Ok(())
+    }
+
+    /// A reduction along transposed rows, without transposing them.
+    fn run_columns(
+        &mut self,
+        columns: &Columns,
+        source: Place,
+        plan: &RowPlan,
+        staged: &mut Vec<u8>,
+        parallel: bool,
+    ) -> Result<(), Fault> {
+        let row = self.memory.stride(source.space);
+        let rows = self.memory.rows(source, plan.channels).ok_or(MISPLACED)?;
+        staged.resize(plan.channels * columns.bytes(), 0);
+        let each = |(results, rows): (&mut [u8], &[u8])| {
+            with_scratch(|scratch| columns.run(scratch, rows, row, results));
+        };
+        let unit = TILE * columns.bytes();
+        if parallel {
+            staged.par_chunks_mut(unit).zip(rows.par_chunks(row * TILE)).for_each(each);
+        } else {
+            staged.chunks_mut(unit).zip(rows.chunks(row * TILE)).for_each(each);
+        }
+        let split = self.memory.split(plan.channels, plan.dst, []).ok_or(MISPLACED)?;
+        let rows = split.dst.chunks_exact_mut(split.row);
+        with_scratch(|scratch| {
+            for (row, results) in rows.zip(staged.chunks_exact(columns.bytes())) {
+                columns.reduce.write(scratch, row, results);
+            }
+        });
+        Ok(())
+    }
+
+    /// A transpose from runs to runs; false when the operands are not of that kind.
+    fn transpose(
+        &mut self,
+        work: &Elementwise,
+        staging: &Staging,
+        source: Place,
+        plan: &RowPlan,
+        parallel: bool,
+    ) -> Result<bool, Fault> {
+        let split = self.memory.split(plan.channels, plan.dst, [Some(source)]);
+        let Split { dst, row, sources: [source] } = split.ok_or(MISPLACED)?;
+        let own = matches!(source, Rows::Own);
+        let found = Transpose::find(&staging.walk, &work.dst.walk, staging.width, own);
+        let Some(transpose) = found else { return Ok(false) };
+        let each = |(block, rows): (usize, &mut [u8])| match source {
+            Rows::Own => transpose.run(rows, row, None),
+            Rows::Other { bytes, row: stride } => {
+                transpose.run(rows, row, Some((&bytes[block * TILE * stride..], stride)));
+            }
+        };
+        if parallel {
+            dst.par_chunks_mut(row * TILE).enumerate().for_each(each);
+        } else {
+            dst.chunks_mut(row * TILE).enumerate().for_each(each);
+        }
+        Ok(true)
     }
 }
 
@@ -175,9 +251,9 @@ impl Group<'_> {
         });
         match &self.plan.work {
             Work::Elementwise(work) => {
-                let Some(scan) = work.scan_rows() else { return false };
+                let Some(how) = work.side_by_side() else { return false };
                 let layout = work.layout([matches!(source, Rows::Own), false]);
-                if !work.run_rows(scan, layout, scratch, rows, others, &mut channels) {
+                if !work.run_rows(how, layout, scratch, rows, others, &mut channels) {
                     return false;
                 }
             }

@@ -77,6 +77,12 @@ impl Walk {
         Some(())
     }
 
+    /// Where the walk begins, if it is one run of neighbours.
+    pub fn as_run(&self) -> Option<usize> {
+        let run = self.dims == 1 && (self.steps[0] == 1 || self.len == 1);
+        run.then_some(self.start as usize)
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len

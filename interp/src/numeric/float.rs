@@ -51,31 +51,36 @@ fn suppress_nan(a: f32, b: f32, ordered: f32) -> f32 {
 }
 
 /// Lanes folded side by side by the short ways below.
-const SIDE_BY_SIDE: usize = 32;
+const SIDE_BY_SIDE: usize = 64;
 
 /// The maximum by plain comparisons, which drop a NaN but tell neither −0 from +0 nor "all NaN" from −Inf: `None`
 /// where that matters.
 #[inline(always)]
-pub fn fold_max(cells: &[[u8; 4]]) -> Option<f32> {
-    fold(cells, f32::NEG_INFINITY, |best, x| if x > best { x } else { best })
+pub fn fold_max<C: Copy>(cells: &[C], decode: impl Fn(C) -> f32) -> Option<f32> {
+    fold(cells, decode, f32::NEG_INFINITY, |best, x| if x > best { x } else { best })
 }
 
 /// See [`fold_max`].
 #[inline(always)]
-pub fn fold_min(cells: &[[u8; 4]]) -> Option<f32> {
-    fold(cells, f32::INFINITY, |best, x| if x < best { x } else { best })
+pub fn fold_min<C: Copy>(cells: &[C], decode: impl Fn(C) -> f32) -> Option<f32> {
+    fold(cells, decode, f32::INFINITY, |best, x| if x < best { x } else { best })
 }
 
 #[inline(always)]
-fn fold(cells: &[[u8; 4]], worst: f32, better: impl Fn(f32, f32) -> f32) -> Option<f32> {
+fn fold<C: Copy>(
+    cells: &[C],
+    decode: impl Fn(C) -> f32,
+    worst: f32,
+    better: impl Fn(f32, f32) -> f32,
+) -> Option<f32> {
     let mut lanes = [worst; SIDE_BY_SIDE];
     let (chunks, tail) = cells.as_chunks::<SIDE_BY_SIDE>();
     for chunk in chunks {
         for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane = better(*lane, f32::from_le_bytes(x));
+            *lane = better(*lane, decode(x));
         }
     }
-    let tail = tail.iter().map(|&x| f32::from_le_bytes(x));
+    let tail = tail.iter().map(|&x| decode(x));
     let best = lanes.into_iter().chain(tail).fold(worst, &better);
     (best != worst && best != 0.0).then_some(best)
 }

@@ -28,7 +28,8 @@ impl<const E: u32, const M: u32> Layout<E, M> {
 /// What a conversion writes for values beyond the largest finite one, and for NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Specials {
-    largest: u32,
+    /// The pattern that overflow gives: all larger values are taken for the value that the pattern would have if its
+    /// exponent were an ordinary one, and round to it by themselves.
     overflow: u32,
     nan: u32,
 }
@@ -54,24 +55,25 @@ fn encode<const E: u32, const M: u32>(value: f32, specials: Specials) -> u32 {
     let bits = value.to_bits();
     let sign = (bits & SIGN) >> (31 - Layout::<E, M>::SIGN_BIT);
     let magnitude = bits & !SIGN;
+    let ceiling =
+        (specials.overflow << Layout::<E, M>::DROP) + ((127 - Layout::<E, M>::BIAS) << 23);
+    let within = magnitude.min(ceiling);
     let half = (1 << (Layout::<E, M>::DROP - 1)) - 1;
-    let odd = (magnitude >> Layout::<E, M>::DROP) & 1;
-    let normal = (magnitude.wrapping_add(half + odd) >> Layout::<E, M>::DROP)
-        .wrapping_sub((127 - Layout::<E, M>::BIAS) << M);
+    let odd = (within >> Layout::<E, M>::DROP) & 1;
+    // One addition rounds and takes the difference of the biases off.
+    let offset = u32::wrapping_sub(half, (127 - Layout::<E, M>::BIAS) << 23);
+    let normal = within.wrapping_add(odd).wrapping_add(offset) >> Layout::<E, M>::DROP;
     // The addition itself rounds to the subnormal grid.
     let rounder = f32::from_bits(Layout::<E, M>::ROUNDER);
     let subnormal =
-        (f32::from_bits(magnitude) + rounder).to_bits().wrapping_sub(Layout::<E, M>::ROUNDER);
-    let finite = if magnitude < Layout::<E, M>::MIN_NORMAL { subnormal } else { normal };
-    let over = magnitude >= INFINITY || finite > specials.largest;
-    let clipped = if over { specials.overflow } else { finite };
-    if magnitude > INFINITY { specials.nan } else { sign | clipped }
+        (f32::from_bits(within) + rounder).to_bits().wrapping_sub(Layout::<E, M>::ROUNDER);
+    let finite = if within < Layout::<E, M>::MIN_NORMAL { subnormal } else { normal };
+    if magnitude > INFINITY { specials.nan } else { sign | finite }
 }
 
 /// The specials of a format that follows the IEEE pattern.
 const fn ieee(inf: u32, mantissa_bits: u32, saturate: bool) -> Specials {
     Specials {
-        largest: inf - 1,
         overflow: if saturate { inf - 1 } else { inf },
         nan: inf | (1 << (mantissa_bits - 1)),
     }
@@ -162,9 +164,7 @@ pub fn f32_to_e5m2<const SATURATE: bool>(value: f32) -> u8 {
 /// sign, or ±448 with `SATURATE`.
 #[inline(always)]
 pub fn f32_to_e4m3fn<const SATURATE: bool>(value: f32) -> u8 {
-    let specials = const {
-        Specials { largest: 0x7E, overflow: if SATURATE { 0x7E } else { 0x7F }, nan: 0x7F }
-    };
+    let specials = const { Specials { overflow: if SATURATE { 0x7E } else { 0x7F }, nan: 0x7F } };
     encode::<4, 3>(value, specials) as u8
 }
 

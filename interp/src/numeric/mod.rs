@@ -2,8 +2,15 @@
 
 pub mod convert;
 pub mod float;
+pub mod format;
+pub mod fused;
 pub mod kernels;
 pub mod lane;
 pub mod minifloat;
 pub mod ops;
+pub mod selected;
+pub mod sequence;
+pub mod simd;
 pub mod special;
+pub mod table;
+pub mod transpose;

@@ -14,7 +14,7 @@ pub trait Op<T: Lane>: 'static {
 
     /// The fold of many lanes by a shorter way, or `None` where only [`Op::apply`] gives the exact bits.
     #[inline(always)]
-    fn fold(_cells: &[T::Bytes]) -> Option<T> {
+    fn fold<C: Copy>(_cells: &[C], _decode: impl Fn(C) -> T) -> Option<T> {
         None
     }
 }
@@ -39,8 +39,8 @@ macro_rules! ops {
             }
             $($(
                 #[inline(always)]
-                fn fold(cells: &[<$lane as Lane>::Bytes]) -> Option<$lane> {
-                    $fold(cells)
+                fn fold<C: Copy>(cells: &[C], decode: impl Fn(C) -> $lane) -> Option<$lane> {
+                    $fold(cells, decode)
                 }
             )?)?
         }
@@ -147,6 +147,21 @@ integer_ops! {
     u32, |x| x;
     u64, |x| x;
 }
+
+/// Integers of up to 16 bits through the fp32 domain: every value and every result that does not saturate is exact in
+/// fp32, so the rounding changes nothing and the conversion's saturation is all that is left (ISA 10.3).
+macro_rules! small_integer_ops {
+    ($($lane:ident;)*) => {$(
+        ops! { $lane:
+            Add |a, b| a.saturating_add(b);
+            Subtract |a, b| a.saturating_sub(b);
+            Max |a, b| a.max(b);
+            Min |a, b| a.min(b);
+        }
+    )*};
+}
+
+small_integer_ops! { i8; u8; i16; u16; }
 
 ops! { i32: Bypass |a, _| a; }
 ops! { i64: Bypass |a, _| a; }

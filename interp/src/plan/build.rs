@@ -8,7 +8,10 @@ use partita_isa::{
 use crate::error::Fault;
 use crate::machine::Machine;
 use crate::numeric::convert::{Store, from_float, from_integer, to_float, to_integer};
-use crate::numeric::kernels::{self, Kernels};
+use crate::numeric::kernels;
+use crate::numeric::simd::{Simd, at_level};
+use crate::numeric::table::{self, Kernels};
+use crate::numeric::{fused, selected};
 use crate::rows::elementwise::{Body, Elementwise};
 use crate::rows::exchange::CrossLane;
 use crate::rows::predicated::Predicated;
@@ -22,6 +25,7 @@ pub(super) struct Builder<'a> {
     pub opcode: Opcode,
     pub engine: Engine,
     pub target: partita_isa::Target,
+    pub simd: Simd,
     pub resolver: Resolver<'a>,
 }
 
@@ -44,6 +48,7 @@ impl Plan {
             opcode,
             engine,
             target: machine.target,
+            simd: machine.limits.simd,
             resolver: Resolver::new(machine, !reaches_psum || cross_lane),
         };
         match &word.body {
@@ -106,8 +111,8 @@ impl Builder<'_> {
     pub fn stream_of(&self, domain: Domain, operand: &Operand, dtype: Dtype) -> Source {
         let load = match domain {
             Domain::Moved | Domain::Bits => None,
-            Domain::Fp32 => to_float(dtype, self.target),
-            Domain::Integer { .. } => to_integer(dtype),
+            Domain::Fp32 => to_float(self.simd, dtype, self.target),
+            Domain::Integer { .. } => to_integer(self.simd, dtype),
         };
         Source { walk: operand.walk, width: operand.width, load, lane: lane(domain, dtype) }
     }
@@ -116,8 +121,8 @@ impl Builder<'_> {
     pub fn store_to(&self, domain: Domain, dtype: Dtype) -> Store {
         match domain {
             Domain::Moved | Domain::Bits | Domain::Integer { bits: 64, .. } => Store::Same,
-            Domain::Fp32 => from_float(dtype, self.target).into(),
-            Domain::Integer { signed, .. } => from_integer(signed, dtype, self.target),
+            Domain::Fp32 => from_float(self.simd, dtype, self.target).into(),
+            Domain::Integer { signed, .. } => from_integer(self.simd, signed, dtype, self.target),
         }
     }
 
@@ -129,9 +134,11 @@ impl Builder<'_> {
         dtype: Dtype,
     ) -> Result<&'static Kernels, Fault> {
         match domain {
-            Domain::Moved | Domain::Bits => kernels::bits(op, dtype.size()),
-            Domain::Fp32 => kernels::float(op),
-            Domain::Integer { signed, bits } => kernels::integer(op, signed, usize::from(bits) / 8),
+            Domain::Moved | Domain::Bits => table::bits(self.simd, op, dtype.size()),
+            Domain::Fp32 => table::float(self.simd, op),
+            Domain::Integer { signed, bits } => {
+                table::integer(self.simd, op, signed, usize::from(bits) / 8)
+            }
         }
         .ok_or(Fault::Unsupported("operation"))
     }
@@ -170,11 +177,23 @@ impl Builder<'_> {
         channels: usize,
     ) -> Result<Plan, Fault> {
         let domain = self.domain(&[op], &dtypes, out);
+        if let Some(loops) = self.fused_binary(domain, op, dtypes, out) {
+            let work = Elementwise {
+                sources: [
+                    self.stream_of(Domain::Moved, &src0, dtypes[0]),
+                    self.stream_of(Domain::Moved, &src1, dtypes[1]),
+                ],
+                dst: dst.destination(),
+                store: Store::Same,
+                body: Body::Binary(loops),
+            };
+            return Ok(self.rows(Work::Elementwise(work), [Some(src0), Some(src1)], dst, channels));
+        }
         let kernels = self.kernels(domain, op, dtypes[0])?;
         let mut second = self.stream_of(domain, &src1, dtypes[1]);
         if domain == Domain::Bits && dtypes[1].size() < dtypes[0].size() {
             // A 64-bit shift by UINT32 counts (TT-8).
-            second.load = Some(kernels::widen_count);
+            second.load = Some(selected::widen_count);
             second.lane = 8;
         }
         let work = Elementwise {
@@ -184,6 +203,21 @@ impl Builder<'_> {
             body: Body::Binary(kernels.binary),
         };
         Ok(self.rows(Work::Elementwise(work), [Some(src0), Some(src1)], dst, channels))
+    }
+
+    /// The loop that converts in registers, for three operands of one narrow dtype.
+    fn fused_binary(
+        &self,
+        domain: Domain,
+        op: AluOp,
+        dtypes: [Dtype; 2],
+        out: Dtype,
+    ) -> Option<kernels::Binary> {
+        if domain != Domain::Fp32 || dtypes != [out; 2] {
+            return None;
+        }
+        let halves = fused::halves(self.simd, op, out).map(|loops| loops.binary);
+        halves.or_else(|| fused::small_integers(self.simd, op, out))
     }
 
     /// A row plan without immediates.
@@ -230,7 +264,7 @@ impl Builder<'_> {
                 self.stream_of(Domain::Moved, &src0, predicate),
                 self.stream_of(domain, &src1, data),
             ],
-            mask: kernels::truth_mask(predicate),
+            mask: selected::truth_mask(predicate),
             dst: dst.destination(),
             store: self.store_to(domain, out),
         };
@@ -243,16 +277,20 @@ impl Builder<'_> {
         let src = self.resolver.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.resolver.destination(&body.dst_mem_pattern, to, channels)?;
         let domain = self.domain(&[AluOp::Bypass], &[from], to);
-        let source = self.stream_of(domain, &src, from);
-        let work = Elementwise {
-            sources: [source; 2],
-            dst: dst.destination(),
-            store: self.store_to(domain, to),
-            body: match self.opcode {
-                Opcode::Reciprocal => Body::Map(kernels::reciprocal),
-                _ => Body::Move,
-            },
+        let mut source = self.stream_of(domain, &src, from);
+        let store = self.store_to(domain, to);
+        let body = match (self.opcode, source.load, store) {
+            (Opcode::Reciprocal, ..) => {
+                Body::Map(at_level!(self.simd, L => kernels::reciprocal::<L>))
+            }
+            // One conversion from row to row.
+            (_, Some(load), Store::Same) => {
+                source = self.stream_of(Domain::Moved, &src, from);
+                Body::Map(load)
+            }
+            _ => Body::Move,
         };
+        let work = Elementwise { sources: [source; 2], dst: dst.destination(), store, body };
         Ok(self.rows(Work::Elementwise(work), [Some(src), None], dst, channels))
     }
 
@@ -312,7 +350,11 @@ impl Builder<'_> {
         let work = CrossLane {
             source: self.stream_of(domain, &src, from),
             scale,
-            accumulate: kernels.accumulate,
+            fold: kernels.accumulate,
+            fused: match (domain, scale) {
+                (Domain::Fp32, None) => fused::fold(self.simd, op, from),
+                _ => None,
+            },
             all: all.then_some(kernels.feed),
             dst: dst.destination(),
             store: self.store_to(domain, to),

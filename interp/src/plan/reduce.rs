@@ -4,7 +4,9 @@ use partita_isa::{AluOp, Domain, Opcode, SubDim, TensorReduce};
 
 use crate::error::Fault;
 use crate::numeric::convert::Store;
-use crate::numeric::kernels::{self, Feed, FeedRows};
+use crate::numeric::kernels::{Feed, FeedRows};
+use crate::numeric::table::Fold;
+use crate::numeric::{fused, selected};
 use crate::rows::elementwise::{Body, Elementwise};
 use crate::rows::reduce::{Outcome, Reduce};
 use crate::rows::stream::Source;
@@ -28,15 +30,15 @@ impl Builder<'_> {
         let dst = self.resolver.destination(&body.dst_mem_pattern, to, channels)?;
         let op = alu(body.op)?;
         let domain = self.domain(&[op], &[from], to);
-        let (feed, feed_rows): (Feed, Option<FeedRows>) = match op {
-            AluOp::Crc32 => (kernels::crc32(), None),
+        let (feed, feed_rows, columns): (Feed, Option<FeedRows>, Option<Fold>) = match op {
+            AluOp::Crc32 => (selected::crc32(), None, None),
             _ if op.is_arg() => {
-                let feed = kernels::arg(op, lane(domain, from));
-                (feed.ok_or(Fault::Unsupported("operation"))?, None)
+                let feed = selected::arg(op, lane(domain, from));
+                (feed.ok_or(Fault::Unsupported("operation"))?, None, None)
             }
             _ => {
                 let kernels = self.kernels(domain, op, from)?;
-                (kernels.feed, kernels.feed_rows)
+                (kernels.feed, kernels.feed_rows, Some(kernels.accumulate))
             }
         };
         let outcome = match (op, body.negated, domain) {
@@ -55,12 +57,20 @@ impl Builder<'_> {
         };
         let mut source = self.stream_of(domain, &src, from);
         let staging = self.staging(&src, &mut source);
+        let fused = match (domain, staging) {
+            (Domain::Fp32, None) => fused::feed(self.simd, op, from),
+            _ => None,
+        };
+        if fused.is_some() {
+            source = self.stream_of(Domain::Moved, &src, from);
+        }
         let work = Reduce {
             source,
             dst: dst.destination(),
             first: None,
-            feed,
+            feed: fused.unwrap_or(feed),
             feed_rows,
+            columns,
             group: group(body)?,
             outcome,
             lane,
@@ -96,7 +106,7 @@ impl Builder<'_> {
         let op = alu(body.op)?;
         let domain = self.domain(&[op], &[from], to);
         let (scan, rows) = match op {
-            AluOp::Crc32 => (kernels::crc32_scan(from.size()), None),
+            AluOp::Crc32 => (selected::crc32_scan(from.size()), None),
             _ => {
                 let kernels = self.kernels(domain, op, from)?;
                 (kernels.scan, Some(kernels.scan_rows))

@@ -1,12 +1,15 @@
 //! Plans of the opcodes with scalar operands.
 
 use partita_isa::{
-    AccumCmd, AluOp, Domain, ImmSrc, Opcode, ReverseOps, ScalarTensorTensor, TensorScalar,
+    AccumCmd, AluOp, Domain, Dtype, ImmSrc, Opcode, ReverseOps, ScalarTensorTensor, TensorScalar,
     TensorScalarSelect,
 };
 
 use crate::error::Fault;
-use crate::numeric::kernels::{self, Kernels, Scalar};
+use crate::numeric::fused;
+use crate::numeric::kernels::{self, Scalar};
+use crate::numeric::simd::at_level;
+use crate::numeric::table::{self, Kernels};
 use crate::rows::elementwise::{Body, Elementwise};
 use crate::rows::reduce::{Outcome, Reduce, last_element};
 use crate::rows::stream::Destination;
@@ -48,12 +51,21 @@ impl Builder<'_> {
             [_, AluOp::Bypass] => Body::Scalars(stage(0)?, None),
             _ => Body::Scalars(stage(0)?, Some(stage(1)?)),
         };
-        let mut source = self.stream_of(domain, &src, from);
+        let fused = if domain == Domain::Fp32 && from == to {
+            self.fused_scalars(ops, reversed, from)
+        } else {
+            None
+        };
+        let (steps, memory) = match fused {
+            Some(steps) => (steps, Domain::Moved),
+            None => (steps, domain),
+        };
+        let mut source = self.stream_of(memory, &src, from);
         let staging = self.staging(&src, &mut source);
         let work = Elementwise {
             sources: [source; 2],
             dst: dst.destination(),
-            store: self.store_to(domain, to),
+            store: self.store_to(memory, to),
             body: steps,
         };
         let pointers =
@@ -71,6 +83,18 @@ impl Builder<'_> {
             ],
             ..self.row_plan(Work::Elementwise(work), [Some(src), None], dst, channels)
         }))
+    }
+
+    /// One pass over elements of one dtype, where there is a loop for it.
+    fn fused_scalars(&self, ops: [AluOp; 2], reversed: [bool; 2], dtype: Dtype) -> Option<Body> {
+        let [first, second] = ops;
+        if second != AluOp::Bypass {
+            let stages = [(first, reversed[0]), (second, reversed[1])];
+            return fused::pair(self.simd, stages, dtype).map(Body::Pair);
+        }
+        let loops = fused::halves(self.simd, first, dtype)?;
+        let one = if reversed[0] { loops.scalar_reversed } else { loops.scalar };
+        Some(Body::Scalars(one, None))
     }
 
     /// ScalarTensorTensor (ISA 9.19): BYPASS yields its left operand literally.
@@ -125,6 +149,7 @@ impl Builder<'_> {
                 first: Some(first),
                 feed: fold.feed,
                 feed_rows: fold.feed_rows,
+                columns: None,
                 group: src.walk.len(),
                 outcome: Outcome::Value,
                 lane: 4,
@@ -153,14 +178,18 @@ impl Builder<'_> {
         let dst = self.resolver.destination(&body.dst_mem_pattern, to, channels)?;
         let accumulator = seed(body.accumulator_cmd, 0.0)?;
         let sum = match accumulator {
-            Some(_) => Some(self.kernels(Domain::Fp32, AluOp::Add, from)?.feed),
+            Some(_) => {
+                let add = self.kernels(Domain::Fp32, AluOp::Add, from)?;
+                add.feed_rows.map(|rows| (add.feed, rows))
+            }
             None => None,
         };
+        let exponential = at_level!(self.simd, L => kernels::exponential::<L> as Scalar);
         let work = Elementwise {
             sources: [self.stream_of(Domain::Fp32, &src, from); 2],
             dst: dst.destination(),
             store: self.store_to(Domain::Fp32, to),
-            body: Body::Exponential(sum),
+            body: Body::Exponential(exponential, sum),
         };
         Ok(Plan::Rows(RowPlan {
             immediates: self.accumulator_immediates(body, channels)?,
@@ -194,7 +223,7 @@ impl Builder<'_> {
             store: self.store_to(Domain::Moved, kind),
             body: Body::Move,
         };
-        let bypass = kernels::bits(AluOp::Bypass, kind.size());
+        let bypass = table::bits(self.simd, AluOp::Bypass, kind.size());
         let bypass = bypass.ok_or(Fault::Unsupported("operation"))?;
         // BYPASS with the scalar on the left fills with the scalar.
         let fill = bypass.scalar_reversed;

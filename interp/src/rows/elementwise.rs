@@ -2,12 +2,12 @@
 
 use crate::numeric::convert::Store;
 use crate::numeric::kernels::{
-    Binary, Convert, Feed, ROWS, Running, Scalar, Scan, ScanRows, exponential,
+    Binary, Convert, Feed, FeedRows, Pair, ROWS, Running, Scalar, Scan, ScanRows,
 };
 use crate::walk::Walk;
 
 use super::stream::{Destination, Layout, Reader, Side, Source, Writer, block_length};
-use super::{BLOCK_BYTES, Channel, Scratch, store};
+use super::{BLOCK, Channel, SHARE, SIDE_BLOCK, Scratch, store};
 
 /// A scan restarted more often than this is not worth several rows at once.
 const LONG_GROUP: usize = 64;
@@ -25,8 +25,10 @@ pub enum Body {
     Scalars(Scalar, Option<Scalar>),
     /// A stage with the channel's scalar on source 0, then one with source 1.
     ScalarBinary(Scalar, Binary),
+    /// Two stages with the channel's scalars in one loop.
+    Pair(Pair),
     /// exp(x − scalar); with a fold, the results are also fed to the channel's running sum.
-    Exponential(Option<Feed>),
+    Exponential(Scalar, Option<(Feed, FeedRows)>),
     /// A scan restarted every `group` elements; `lane` is the width of a lane.
     Scan { scan: Scan, rows: Option<ScanRows>, group: usize, lane: usize },
     /// A stage with the channel's scalar, then a scan over everything that goes on from the running fold.
@@ -47,6 +49,11 @@ impl Elementwise {
     /// Whether source 1 is read.
     pub fn has_second(&self) -> bool {
         matches!(self.body, Body::Binary(_) | Body::ScalarBinary(..))
+    }
+
+    /// Whether elements are only moved.
+    pub fn is_copy(&self) -> bool {
+        matches!((self.store, self.body), (Store::Same, Body::Move))
     }
 
     /// How the row is taken apart, given which sources are in the destination's row.
@@ -93,35 +100,37 @@ impl Elementwise {
         }
     }
 
-    /// The loops for several rows side by side, where the body has them and one group is long enough to pay.
-    pub fn scan_rows(&self) -> Option<(ScanRows, Option<Scalar>, usize)> {
+    /// The loops for several rows side by side, where the body has them and they pay.
+    pub fn side_by_side(&self) -> Option<SideBySide> {
         match self.body {
             Body::Scan { rows: Some(rows), group, .. } if group >= LONG_GROUP => {
-                Some((rows, None, group))
+                Some(SideBySide::Scan { rows, first: None, group })
             }
-            Body::CacheScan(first, _, rows) => Some((rows, Some(first), usize::MAX)),
+            Body::CacheScan(first, _, rows) => {
+                Some(SideBySide::Scan { rows, first: Some(first), group: usize::MAX })
+            }
+            Body::Exponential(map, Some((_, sum))) => Some(SideBySide::MapSum { map, sum }),
             _ => None,
         }
     }
 
-    /// Runs [`ROWS`] channels of a scan side by side; otherwise as [`Elementwise::run`]. The layout is not
-    /// [`Layout::Held`] (else nothing happens and the result is false).
+    /// Runs [`ROWS`] channels side by side; otherwise as [`Elementwise::run`]. The layout is not [`Layout::Held`]
+    /// (else nothing happens and the result is false).
     pub fn run_rows(
         &self,
-        (scan, first, group): (ScanRows, Option<Scalar>, usize),
+        how: SideBySide,
         layout: Layout<2>,
         scratch: &mut Scratch,
         rows: &mut [u8],
         others: [Option<&[u8]>; ROWS],
         channels: &mut [Channel; ROWS],
     ) -> bool {
-        const SHARE: usize = BLOCK_BYTES / ROWS;
         let Layout::Apart { low, high, sides: [side, _] } = layout else {
             return false;
         };
         let mut rest = rows;
         let row = rest.len() / ROWS;
-        let mut streams = others.map(|other| {
+        let streams = others.map(|other| {
             let (own, later) = std::mem::take(&mut rest).split_at_mut(row);
             rest = later;
             let (below, own) = own.split_at_mut(low);
@@ -135,47 +144,102 @@ impl Elementwise {
             let reader = Reader::new(self.sources[0], bytes, origin);
             (reader, Writer::new(&self.dst, within, low))
         });
-        let Scratch { raw: [raw, _], lanes: [lanes, _], middle, out, packed, .. } = scratch;
+        let mut readers = streams.each_ref().map(|(reader, _)| *reader);
+        let mut writers = streams.map(|(_, writer)| writer);
+        let group = match how {
+            SideBySide::Scan { group, .. } => group,
+            SideBySide::MapSum { .. } => usize::MAX,
+        };
         let mut states = channels.map(|channel| channel.running);
+        let scalars = channels.map(|channel| channel.scalars[0]);
         let mut left = self.dst.walk.len();
         while left > 0 {
             if states[0].seen >= group as u64 {
                 states = [Running::default(); ROWS];
             }
             let room = left.min(group.saturating_sub(states[0].seen as usize).max(1));
-            let (reader, writer) = &streams[0];
-            let count = block_length(room, &[*reader], Some(writer)).min(SHARE / 8);
-            let mut raw = raw.chunks_exact_mut(SHARE);
-            let mut lanes = lanes.chunks_exact_mut(SHARE);
-            let mut middles = middle.chunks_exact_mut(SHARE);
-            let mut scalars = channels.iter().map(|channel| channel.scalars[0]);
-            let blocks = streams.each_mut().map(|(reader, writer)| {
-                let raw = raw.next().unwrap_or_default();
-                let lanes = lanes.next().unwrap_or_default();
-                let block = reader.next(count, writer.bytes(), raw, lanes);
-                match (first, scalars.next()) {
-                    (Some(first), Some(scalar)) => {
-                        let middle = middles.next().unwrap_or_default();
-                        let middle = &mut middle[..block.len()];
-                        first(middle, block, scalar);
-                        &*middle
-                    }
-                    _ => block,
-                }
-            });
-            let len = count * self.sources[0].lane;
-            let mut shares = out.chunks_exact_mut(SHARE);
-            let outs = [(); ROWS].map(|()| &mut shares.next().unwrap_or_default()[..len]);
-            scan(&mut states, outs, blocks);
-            for ((_, writer), out) in streams.iter_mut().zip(out.chunks_exact(SHARE)) {
-                writer.next(count, packed, |target| store(self.store, target, &out[..len], middle));
+            let (reader, writer) = (&readers[0], &writers[0]);
+            let straight = room.min(reader.straight()).min(writer.straight());
+            if let SideBySide::Scan { rows: scan, first: None, .. } = how
+                && matches!(self.store, Store::Same)
+                && straight >= SIDE_BLOCK
+            {
+                // From row to row, without a copy.
+                let blocks = readers.each_mut().map(|r| r.next(straight, &[], &mut [], &mut []));
+                let outs = writers.each_mut().map(|writer| writer.take(straight));
+                scan(&mut states, outs, blocks);
+                left -= straight;
+                continue;
             }
+            let count = block_length(room, SIDE_BLOCK, &[*reader], Some(writer));
+            let streams = (&mut readers, &mut writers);
+            self.step_rows(how, count, scratch, streams, &mut states, scalars);
             left -= count;
         }
         for (channel, state) in channels.iter_mut().zip(states) {
             channel.running = state;
         }
         true
+    }
+
+    /// One block of each row, by way of the buffers.
+    fn step_rows(
+        &self,
+        how: SideBySide,
+        count: usize,
+        scratch: &mut Scratch,
+        (readers, writers): (&mut [Reader; ROWS], &mut [Writer; ROWS]),
+        states: &mut [Running; ROWS],
+        scalars: [u64; ROWS],
+    ) {
+        let Scratch { raw: [raw, _], lanes: [lanes, _], middle, out, packed, .. } = scratch;
+        let mut raw = raw.chunks_exact_mut(SHARE);
+        let mut lanes = lanes.chunks_exact_mut(SHARE);
+        let mut middles = middle.chunks_exact_mut(SHARE);
+        let mut scalars = scalars.into_iter();
+        let mut own = writers.iter().map(Writer::bytes);
+        let blocks = readers.each_mut().map(|reader| {
+            let raw = raw.next().unwrap_or_default();
+            let lanes = lanes.next().unwrap_or_default();
+            let block = reader.next(count, own.next().unwrap_or_default(), raw, lanes);
+            let middle = middles.next().unwrap_or_default();
+            let scalar = scalars.next().unwrap_or_default();
+            match how {
+                SideBySide::Scan { first: None, .. } => block,
+                SideBySide::Scan { first: Some(map), .. } | SideBySide::MapSum { map, .. } => {
+                    let middle = &mut middle[..block.len()];
+                    map(middle, block, scalar);
+                    &*middle
+                }
+            }
+        });
+        let len = count * self.sources[0].lane;
+        match how {
+            SideBySide::Scan { rows: scan, .. } => {
+                let mut shares = out.chunks_exact_mut(SHARE);
+                let outs = [(); ROWS].map(|()| &mut shares.next().unwrap_or_default()[..len]);
+                scan(states, outs, blocks);
+                for (writer, out) in writers.iter_mut().zip(out.chunks_exact(SHARE)) {
+                    let out = &out[..len];
+                    writer.next(count, packed, |target| store(self.store, target, out, middle));
+                }
+            }
+            SideBySide::MapSum { sum, .. } => {
+                sum(states, blocks);
+                for (writer, block) in writers.iter_mut().zip(blocks) {
+                    writer.next(count, packed, |target| store(self.store, target, block, out));
+                }
+            }
+        }
+    }
+
+    /// Whether blocks need no buffer when the operands are runs of neighbours.
+    fn is_direct(&self) -> bool {
+        match (self.store, self.body) {
+            (Store::Same, body) => !body.has_middle(),
+            (Store::Once(_), Body::Move) => true,
+            _ => false,
+        }
     }
 
     fn stream(
@@ -189,12 +253,20 @@ impl Elementwise {
             scratch;
         let [mut first, mut second] = readers;
         let has_second = self.has_second();
+        let is_direct = self.is_direct();
         let mut left = self.dst.walk.len();
         while left > 0 {
-            let count = if has_second {
-                block_length(left, &[first, second], Some(&writer))
-            } else {
-                block_length(left, &[first], Some(&writer))
+            let mut straight = 0;
+            if is_direct {
+                straight = left.min(first.straight()).min(writer.straight());
+                if has_second {
+                    straight = straight.min(second.straight());
+                }
+            }
+            let count = match has_second {
+                _ if straight >= BLOCK => straight,
+                true => block_length(left, BLOCK, &[first, second], Some(&writer)),
+                false => block_length(left, BLOCK, &[first], Some(&writer)),
             };
             let a = first.next(count, writer.bytes(), raw0, lanes0);
             let b: &[u8] =
@@ -214,7 +286,21 @@ impl Elementwise {
     }
 }
 
+/// How several rows are run at once.
+#[derive(Clone, Copy, Debug)]
+pub enum SideBySide {
+    /// A scan restarted every `group` elements, after a stage with the channel's scalar.
+    Scan { rows: ScanRows, first: Option<Scalar>, group: usize },
+    /// A function with the channel's scalar, whose results are also summed.
+    MapSum { map: Scalar, sum: FeedRows },
+}
+
 impl Body {
+    /// Whether lanes are kept between two stages.
+    fn has_middle(self) -> bool {
+        matches!(self, Self::Scalars(_, Some(_)) | Self::ScalarBinary(..) | Self::CacheScan(..))
+    }
+
     fn run(self, out: &mut [u8], a: &[u8], b: &[u8], middle: &mut [u8], channel: &mut Channel) {
         let [s0, s1] = channel.scalars;
         match self {
@@ -232,9 +318,10 @@ impl Body {
                 first(middle, a, s0);
                 second(out, middle, b);
             }
-            Self::Exponential(sum) => {
-                exponential(out, a, s0);
-                if let Some(feed) = sum {
+            Self::Pair(pair) => pair(out, a, [s0, s1]),
+            Self::Exponential(map, sum) => {
+                map(out, a, s0);
+                if let Some((feed, _)) = sum {
                     feed(&mut channel.running, out);
                 }
             }

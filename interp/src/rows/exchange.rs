@@ -3,11 +3,13 @@
 use rayon::prelude::*;
 
 use crate::numeric::convert::Store;
-use crate::numeric::kernels::{Accumulate, Feed, Running, Scalar};
-use crate::numeric::lane::Lane;
+use crate::numeric::kernels::{Feed, Running, Scalar, TOGETHER};
+use crate::numeric::table::Fold;
+use crate::numeric::transpose::{LINE, block};
+use crate::plan::Staging;
 use crate::walk::{Cursor, Walk};
 
-use super::reduce::write_lanes;
+use super::reduce::{Reduce, write_lanes};
 use super::stream::{Destination, Reader, Source, gather};
 use super::{BLOCK, Scratch, with_scratch};
 
@@ -20,31 +22,21 @@ pub fn staged_stride(walk: &Walk, width: usize) -> usize {
     ((walk.len() * width).div_ceil(64) | 1) * 64
 }
 
-/// Copies the elements of some rows: the walk, its element's width, the rows, their distance, and the runs to fill.
-type StageRows = fn(&Walk, usize, &[u8], usize, &mut [u8]);
-
 /// Fills `staged` with one run of elements per channel, in walk order; with `transposed`, the low five bits of
 /// channel and element number change places (ISA 8.3). `rows` are whole blocks of 32 rows then, and the walk's
 /// length is a multiple of 32.
-pub fn stage(
-    staged: &mut Vec<u8>,
-    rows: &[u8],
-    row: usize,
-    walk: &Walk,
-    width: usize,
-    transposed: bool,
-    parallel: bool,
-) {
-    let run = staged_stride(walk, width);
-    let (unit, work): (usize, StageRows) = match (transposed, width) {
-        (false, _) => (1, copy_row),
-        (true, 1) => (TILE, transpose_block::<u8>),
-        (true, 2) => (TILE, transpose_block::<u16>),
-        (true, 4) => (TILE, transpose_block::<u32>),
-        (true, _) => (TILE, transpose_block::<u64>),
-    };
+pub fn stage(staged: &mut Vec<u8>, rows: &[u8], row: usize, staging: &Staging, parallel: bool) {
+    let Staging { walk, width, transposed } = staging;
+    let run = staged_stride(walk, *width);
+    let unit = if *transposed { TILE } else { 1 };
     staged.resize(rows.len() / row * run, 0);
-    let each = |(out, rows): (&mut [u8], &[u8])| work(walk, width, rows, row, out);
+    let each = |(out, rows): (&mut [u8], &[u8])| {
+        if *transposed {
+            transpose_block(walk, *width, rows, row, out, run);
+        } else {
+            gather(&mut Cursor::new(*walk), *width, rows, &mut out[..walk.len() * width]);
+        }
+    };
     if parallel {
         staged.par_chunks_mut(run * unit).zip(rows.par_chunks(row * unit)).for_each(each);
     } else {
@@ -52,33 +44,103 @@ pub fn stage(
     }
 }
 
-fn copy_row(walk: &Walk, width: usize, row: &[u8], _: usize, out: &mut [u8]) {
-    gather(&mut Cursor::new(*walk), width, row, &mut out[..walk.len() * width]);
+/// Bytes of a row that are transposed at once: whole tiles, so that memory is touched in long pieces.
+const STRIP: usize = 512;
+
+/// Rows of a strip on their way: the lines are a little longer, so that columns are spread over the cache.
+struct Strip([[u8; STRIP + 64]; TILE]);
+
+impl Strip {
+    fn new() -> Self {
+        Self([[0; STRIP + 64]; TILE])
+    }
+
+    /// Takes the tiles of 32 rows of at most [`STRIP`] bytes in and transposes each.
+    fn transpose(&mut self, width: usize, rows: &[&[u8]; TILE]) {
+        match width {
+            1 => self.transpose_as::<1, 16>(rows),
+            2 => self.transpose_as::<2, 8>(rows),
+            4 => self.transpose_as::<4, 4>(rows),
+            _ => self.transpose_as::<8, 2>(rows),
+        }
+    }
+
+    fn transpose_as<const W: usize, const N: usize>(&mut self, rows: &[&[u8]; TILE]) {
+        let tile = TILE * W;
+        for (group, rows) in rows.chunks_exact(N).enumerate() {
+            let mut lines = [&[][..]; N];
+            for (line, row) in lines.iter_mut().zip(rows) {
+                *line = row.as_chunks::<LINE>().0;
+            }
+            let count = lines.iter().map(|line| line.len()).min().unwrap_or(0);
+            for at in 0..count {
+                let block = block::<W, N>(lines.map(|line| line[at]));
+                // The lines of a tile go on for as many pieces as there are blocks side by side.
+                let (number, piece) = (at * LINE / tile, at % (tile / LINE));
+                let to = number * tile + group * LINE;
+                for (out, line) in self.0[piece * N..(piece + 1) * N].iter_mut().zip(block) {
+                    out[to..to + LINE].copy_from_slice(&line);
+                }
+            }
+        }
+    }
 }
 
-/// Elements of a row that are taken at once: whole tiles, so that memory is touched in long pieces.
-const STRIP: usize = 4 * TILE;
-
-fn transpose_block<T: Lane>(walk: &Walk, width: usize, rows: &[u8], row: usize, out: &mut [u8]) {
-    // The lines are a little longer than a strip: columns are then spread over the cache.
-    let mut strip = [[T::from_bits(0).store(); STRIP + TILE / 2]; TILE];
-    let out = T::cells_mut(out);
-    let (len, stride) = (walk.len(), staged_stride(walk, width) / width);
+/// Transposes the tiles of 32 rows along a walk into runs that are `run` bytes apart.
+fn transpose_block(walk: &Walk, width: usize, rows: &[u8], row: usize, out: &mut [u8], run: usize) {
+    let mut strip = Strip::new();
+    let mut gathered = Strip::new();
     let mut cursor = Cursor::new(*walk);
-    for first in (0..len).step_by(STRIP) {
-        let count = STRIP.min(len - first);
+    let bytes = walk.len() * width;
+    for first in (0..bytes).step_by(STRIP) {
+        let count = STRIP.min(bytes - first);
         let start = cursor;
-        for (line, row) in strip.iter_mut().zip(rows.chunks_exact(row)) {
+        for (line, row) in gathered.0.iter_mut().zip(rows.chunks_exact(row)) {
             cursor = start;
-            cursor.gather(T::cells(row), &mut line[..count]);
+            gather(&mut cursor, width, row, &mut line[..count]);
         }
-        for (element, out) in out.chunks_exact_mut(stride).enumerate() {
-            for (tile, out) in
-                out[first..first + count].as_chunks_mut::<TILE>().0.iter_mut().enumerate()
-            {
-                for (out, line) in out.iter_mut().zip(&strip) {
-                    *out = line[tile * TILE + element];
-                }
+        strip.transpose(width, &gathered.0.each_ref().map(|line| &line[..count]));
+        for (out, line) in out.chunks_exact_mut(run).zip(&strip.0) {
+            out[first..first + count].copy_from_slice(&line[..count]);
+        }
+    }
+}
+
+/// A transpose from runs to runs, without a copy of the source aside: bytes `from..from + len` of the source rows go
+/// to bytes `to..to + len` of the destination rows. Where both are in the same rows the two are apart or the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Transpose {
+    pub width: usize,
+    pub from: usize,
+    pub to: usize,
+    pub len: usize,
+}
+
+impl Transpose {
+    /// The transpose between two walks, if they are runs as described; `own` tells that they are in the same rows.
+    pub fn find(src: &Walk, dst: &Walk, width: usize, own: bool) -> Option<Self> {
+        let (from, to) = (src.as_run()?, dst.as_run()?);
+        let len = src.len();
+        let apart = from == to || from + len <= to || to + len <= from;
+        (dst.len() == len && (!own || apart)).then_some(Self {
+            width,
+            from: from * width,
+            to: to * width,
+            len: len * width,
+        })
+    }
+
+    /// Transposes a block of 32 rows that are `row` bytes apart; `source` are the rows that are read, if others.
+    pub fn run(&self, rows: &mut [u8], row: usize, source: Option<(&[u8], usize)>) {
+        let mut strip = Strip::new();
+        for first in (0..self.len).step_by(STRIP) {
+            let count = STRIP.min(self.len - first);
+            let from = self.from + first;
+            let (bytes, stride) = source.unwrap_or((rows, row));
+            let lines = std::array::from_fn(|i| &bytes[i * stride + from..][..count]);
+            strip.transpose(self.width, &lines);
+            for (row, line) in rows.chunks_exact_mut(row).zip(&strip.0) {
+                row[self.to + first..][..count].copy_from_slice(&line[..count]);
             }
         }
     }
@@ -90,7 +152,9 @@ pub struct CrossLane {
     pub source: Source,
     /// A multiplication before the sum (AVERAGE), and its factor.
     pub scale: Option<(Scalar, u64)>,
-    pub accumulate: Accumulate,
+    pub fold: Fold,
+    /// The fold that takes elements as they stand in memory.
+    pub fused: Option<Fold>,
     /// The fold of the per-element results, for the axis ALL.
     pub all: Option<Feed>,
     pub dst: Destination,
@@ -114,11 +178,17 @@ impl CrossLane {
     }
 
     fn block(&self, scratch: &mut Scratch, first: usize, acc: &mut [u8], rows: &[u8], row: usize) {
-        let count = acc.len() / self.source.lane;
-        let Scratch { raw: [raw, _], lanes: [lanes, _], middle, .. } = scratch;
-        for (channel, row) in rows.chunks_exact(row).enumerate() {
+        let rows = rows.chunks_exact(row).map(|row| {
             let mut reader = Reader::new(self.source, Some(row), 0);
             reader.seek(first);
+            reader
+        });
+        if self.scale.is_none() {
+            return fold_rows(self.fold, self.fused, scratch, acc, rows, true);
+        }
+        let count = acc.len() / self.source.lane;
+        let Scratch { raw: [raw, _], lanes: [lanes, _], middle, .. } = scratch;
+        for (channel, mut reader) in rows.enumerate() {
             let mut block = reader.next(count, &[], raw, lanes);
             if let Some((multiply, factor)) = self.scale {
                 let middle = &mut middle[..block.len()];
@@ -128,7 +198,7 @@ impl CrossLane {
             if channel == 0 {
                 acc.copy_from_slice(block);
             } else {
-                (self.accumulate)(acc, block);
+                (self.fold.one)(acc, block);
             }
         }
     }
@@ -149,9 +219,104 @@ impl CrossLane {
     }
 }
 
+/// Folds the next elements of each row into `acc`, row by row, as many as there are lanes in it; a `fresh` fold begins
+/// with the first row itself. `fused` folds elements as they stand in memory.
+fn fold_rows<'a>(
+    fold: Fold,
+    fused: Option<Fold>,
+    scratch: &mut Scratch,
+    acc: &mut [u8],
+    mut rows: impl Iterator<Item = Reader<'a>>,
+    fresh: bool,
+) {
+    let Scratch { raw: [raw, _], lanes: [lanes, _], .. } = scratch;
+    if fresh && let Some(mut reader) = rows.next() {
+        let count = acc.len() / reader.lane();
+        acc.copy_from_slice(reader.next(count, &[], raw, lanes));
+    }
+    let mut together = [&[][..]; TOGETHER];
+    let mut held = 0;
+    for mut reader in rows {
+        let count = acc.len() / reader.lane();
+        let direct = reader.run(count, fused.is_some());
+        match (direct, fused) {
+            (Some(block), fused) => {
+                together[held] = block;
+                held += 1;
+                if held == TOGETHER {
+                    (fused.unwrap_or(fold).several)(acc, together);
+                    held = 0;
+                }
+            }
+            // One copy that is not a run: none of this word's rows is.
+            (None, _) => (fold.one)(acc, reader.next(count, &[], raw, lanes)),
+        }
+    }
+    for block in &together[..held] {
+        (fused.unwrap_or(fold).one)(acc, block);
+    }
+}
+
+/// A reduction along transposed rows whose groups are whole tiles: element by element of a group it goes down the 32
+/// rows of a tile, so whole rows are folded and nothing is transposed (0x83, 0x84).
+pub struct Columns<'a> {
+    pub reduce: &'a Reduce,
+    pub fold: Fold,
+    pub staging: Staging,
+}
+
+impl Columns<'_> {
+    /// Bytes of a channel's results.
+    pub fn bytes(&self) -> usize {
+        self.staging.walk.len() / self.reduce.group * self.reduce.lane
+    }
+
+    /// Folds a block of 32 rows; `results` receives the lanes of each channel, one channel after the other.
+    pub fn run(&self, scratch: &mut Scratch, rows: &[u8], row: usize, results: &mut [u8]) {
+        let reduce = self.reduce;
+        let source = Source { walk: self.staging.walk, width: self.staging.width, ..reduce.source };
+        let lane = source.lane;
+        let group = reduce.group;
+        // Groups of one tile lie side by side; longer ones go on from tile to tile.
+        let step = if group == TILE { BLOCK } else { TILE };
+        let mut acc = std::mem::take(&mut scratch.out);
+        let len = source.walk.len();
+        for first in (0..len).step_by(step) {
+            let count = step.min(len - first);
+            let acc = &mut acc[..count * lane];
+            let readers = rows.chunks_exact(row).map(|row| {
+                let mut reader = Reader::new(source, Some(row), 0);
+                reader.seek(first);
+                reader
+            });
+            fold_rows(self.fold, None, scratch, acc, readers, first % group == 0);
+            if (first + count) % group == 0 {
+                self.put(acc, first / group, results);
+            }
+        }
+        scratch.out = acc;
+    }
+
+    /// Files the lanes of a row of finished tiles: lane `x` belongs to channel `x % 32`.
+    fn put(&self, acc: &[u8], first: usize, results: &mut [u8]) {
+        let (lane, from) = (self.reduce.lane, self.reduce.source.lane);
+        let channel = self.bytes();
+        for (tile, lanes) in acc.chunks_exact(TILE * from).enumerate() {
+            let at = (first + tile) * lane;
+            for (results, acc) in results.chunks_exact_mut(channel).zip(lanes.chunks_exact(from)) {
+                let bits = acc.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+                let running = Running { acc: bits, ..Running::default() };
+                let value = self.reduce.outcome.of(&running).to_le_bytes();
+                results[at..at + lane].copy_from_slice(&value[..lane]);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::lane::Lane;
 
     #[test]
     fn transposing_twice_is_the_identity_and_once_is_the_formula() {
@@ -160,9 +325,10 @@ mod tests {
         let walk = Walk::new(3, [(8, 2), (12, 20)]).unwrap();
         let run = staged_stride(&walk, 2);
         let (mut straight, mut once, mut twice) = (Vec::new(), Vec::new(), Vec::new());
-        stage(&mut straight, &rows, row, &walk, 2, false, false);
-        stage(&mut once, &rows, row, &walk, 2, true, true);
-        stage(&mut twice, &once, run, &Walk::run(0, len), 2, true, false);
+        let staging = |walk, transposed| Staging { walk, width: 2, transposed };
+        stage(&mut straight, &rows, row, &staging(walk, false), false);
+        stage(&mut once, &rows, row, &staging(walk, true), true);
+        stage(&mut twice, &once, run, &staging(Walk::run(0, len), true), false);
         let element = |staged: &[u8], c: usize, e: usize| u16::cells(staged)[c * run / 2 + e];
         for c in 0..64 {
             for e in 0..len {

@@ -10,13 +10,19 @@ pub mod stream;
 use std::cell::RefCell;
 
 use crate::numeric::convert::Store;
-use crate::numeric::kernels::Running;
+use crate::numeric::kernels::{ROWS, Running};
 
 /// Elements computed at a time: a few blocks of the widest lanes stay in the first-level cache.
 pub const BLOCK: usize = 1024;
 
-/// Bytes of a block of the widest lanes.
-const BLOCK_BYTES: usize = BLOCK * 8;
+/// Elements of each row that are computed at a time where [`ROWS`] rows go side by side.
+pub const SIDE_BLOCK: usize = 256;
+
+/// Bytes of a row's share of a buffer then.
+const SHARE: usize = SIDE_BLOCK * 8;
+
+/// Bytes of a buffer: a block of the widest lanes, or a share for each row.
+const BUFFER: usize = if BLOCK * 8 > ROWS * SHARE { BLOCK * 8 } else { ROWS * SHARE };
 
 /// Buffers of one thread, kept between words.
 #[derive(Debug, Default)]
@@ -46,7 +52,7 @@ impl Scratch {
             &mut self.packed,
         ]);
         for buffer in blocks {
-            buffer.resize(BLOCK_BYTES, 0);
+            buffer.resize(BUFFER, 0);
         }
         self.held.clear();
         self.mask.clear();

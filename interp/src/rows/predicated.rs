@@ -5,7 +5,7 @@ use crate::numeric::kernels::Convert;
 use crate::walk::Walk;
 
 use super::stream::{Destination, Reader, Source, Writer, block_length};
-use super::{Scratch, store};
+use super::{BLOCK, Scratch, store};
 
 /// One instruction of this kind, without its place in memory.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Predicated {
         held.resize(len * self.dst.width, 0);
         let mut done = 0;
         while done < len {
-            let count = block_length(len - done, &[predicate, data], None);
+            let count = block_length(len - done, BLOCK, &[predicate, data], None);
             let wanted = predicate.next(count, &[], raw0, lanes0);
             (self.mask)(&mut mask[done..done + count], wanted);
             let lanes = data.next(count, &[], raw1, lanes1);

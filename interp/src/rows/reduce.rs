@@ -2,10 +2,11 @@
 
 use crate::numeric::convert::Store;
 use crate::numeric::kernels::{Feed, FeedRows, ROWS, Running, Scalar};
+use crate::numeric::table::Fold;
 use crate::walk::{Cursor, Walk};
 
 use super::stream::{Destination, Reader, Source, Writer, block_length};
-use super::{BLOCK, BLOCK_BYTES, Channel, Scratch, store};
+use super::{BLOCK, Channel, SHARE, SIDE_BLOCK, Scratch, store};
 
 /// What of a finished fold is the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    fn of(self, running: &Running) -> u64 {
+    pub fn of(self, running: &Running) -> u64 {
         match self {
             Self::Value => running.acc,
             Self::NegatedFloat => running.acc ^ 0x8000_0000,
@@ -47,6 +48,8 @@ pub struct Reduce {
     pub feed: Feed,
     /// The same for several rows, where that is faster.
     pub feed_rows: Option<FeedRows>,
+    /// The fold of whole rows, one after the other; `None` for folds that are no operation on lanes.
+    pub columns: Option<Fold>,
     /// Elements of a group.
     pub group: usize,
     pub outcome: Outcome,
@@ -77,8 +80,15 @@ impl Reduce {
         let Scratch { raw: [raw, _], lanes: [lanes, _], middle, packed, held, .. } = scratch;
         let mut left = self.source.walk.len();
         let mut missing = self.group;
+        // Nothing is copied then, so that a block may be as long as its run.
+        let is_direct = self.first.is_none();
         while left > 0 {
-            let count = block_length(left, &[reader], None);
+            let straight = if is_direct { left.min(reader.straight()) } else { 0 };
+            let count = if straight >= BLOCK {
+                straight
+            } else {
+                block_length(left, BLOCK, &[reader], None)
+            };
             let mut block = reader.next(count, &[], raw, lanes);
             if let Some(first) = self.first {
                 let middle = &mut middle[..block.len()];
@@ -114,7 +124,6 @@ impl Reduce {
         others: [Option<&[u8]>; ROWS],
         channels: &mut [Channel; ROWS],
     ) {
-        const SHARE: usize = BLOCK_BYTES / ROWS;
         let row = rows.len() / ROWS;
         let mut readers = std::array::from_fn::<_, ROWS, _>(|i| {
             let own = &rows[i * row..(i + 1) * row];
@@ -127,8 +136,12 @@ impl Reduce {
         for result in 0..results {
             let mut missing = self.group;
             while missing > 0 {
-                let limit = block_length(missing, &readers[..1], None);
-                let count = limit.min(SHARE / 8);
+                let straight = missing.min(readers[0].straight());
+                let count = if self.first.is_none() && straight >= SIDE_BLOCK {
+                    straight
+                } else {
+                    block_length(missing, SIDE_BLOCK, &readers[..1], None)
+                };
                 let mut raw = raw.chunks_exact_mut(SHARE);
                 let mut lanes = lanes.chunks_exact_mut(SHARE);
                 let mut middle = middle.chunks_exact_mut(SHARE);
@@ -166,6 +179,14 @@ impl Reduce {
         for (channel, state) in channels.iter_mut().zip(states) {
             channel.running = state;
         }
+    }
+}
+
+impl Reduce {
+    /// Writes a channel's result lanes to its row.
+    pub fn write(&self, scratch: &mut Scratch, row: &mut [u8], lanes: &[u8]) {
+        let Scratch { packed, middle, .. } = scratch;
+        write_lanes(self.store, &self.dst, self.lane, row, lanes, packed, middle);
     }
 }
 

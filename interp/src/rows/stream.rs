@@ -4,8 +4,6 @@ use crate::numeric::kernels::Convert;
 use crate::numeric::lane::Lane;
 use crate::walk::{Cursor, Walk};
 
-use super::BLOCK;
-
 /// A run of neighbours this long is worth a block of its own, since it needs no copy.
 const LONG_RUN: usize = 64;
 
@@ -111,6 +109,31 @@ impl<'a> Reader<'a> {
         suggest(&self.cursor, limit)
     }
 
+    /// Bytes of a lane.
+    pub fn lane(&self) -> usize {
+        self.source.lane
+    }
+
+    /// The next `count` elements as they stand in the row, if they are neighbours, and lanes unless `any` elements
+    /// will do.
+    pub fn run(&mut self, count: usize, any: bool) -> Option<&'a [u8]> {
+        let bytes = self.bytes.filter(|_| any || self.source.load.is_none())?;
+        if self.cursor.neighbours() < count {
+            return None;
+        }
+        let at = self.cursor.position() * self.source.width;
+        self.cursor.advance(count);
+        bytes.get(at..at + count * self.source.width)
+    }
+
+    /// How many of the next elements are lanes that stand in the row one after the other.
+    pub fn straight(&self) -> usize {
+        match (self.bytes, self.source.load) {
+            (Some(_), None) => self.cursor.neighbours(),
+            _ => 0,
+        }
+    }
+
     /// The next `count` elements as lanes, from the row itself where they stand there as such.
     pub fn next<'b>(
         &mut self,
@@ -211,15 +234,25 @@ impl<'a> Writer<'a> {
 
     /// Lets `fill` produce the next `count` elements, in the row itself where they are neighbours.
     pub fn next(&mut self, count: usize, packed: &mut [u8], fill: impl FnOnce(&mut [u8])) {
-        if self.cursor.neighbours() >= count {
-            let at = self.cursor.position() * self.width;
-            self.cursor.advance(count);
-            fill(&mut self.bytes[at..at + count * self.width]);
+        if self.straight() >= count {
+            fill(self.take(count));
         } else {
             let packed = &mut packed[..count * self.width];
             fill(packed);
             scatter(&mut self.cursor, self.width, self.bytes, packed);
         }
+    }
+
+    /// How many of the next places are neighbours.
+    pub fn straight(&self) -> usize {
+        self.cursor.neighbours()
+    }
+
+    /// The next `count` places, which are neighbours.
+    pub fn take(&mut self, count: usize) -> &mut [u8] {
+        let at = self.cursor.position() * self.width;
+        self.cursor.advance(count);
+        &mut self.bytes[at..at + count * self.width]
     }
 
     /// Writes elements that are already as they go to memory.
@@ -233,9 +266,14 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The length of the next block of a stream of `left` elements.
-pub fn block_length(left: usize, readers: &[Reader], writer: Option<&Writer>) -> usize {
-    let limit = left.min(BLOCK);
+/// The length of the next block of a stream of `left` elements, at most `limit`.
+pub fn block_length(
+    left: usize,
+    limit: usize,
+    readers: &[Reader],
+    writer: Option<&Writer>,
+) -> usize {
+    let limit = left.min(limit);
     let limit = writer.map_or(limit, |writer| writer.suggest(limit));
     readers.iter().fold(limit, |limit, reader| reader.suggest(limit))
 }

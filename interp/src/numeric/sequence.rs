@@ -1,0 +1,154 @@
+//! Folds in strict order, several rows side by side: each row keeps its own order, and no row waits for another.
+//!
+//! Tiles of 16 rows × 16 columns are transposed, so that a column is a vector and one operation advances all rows.
+
+use super::kernels::{ROWS, Running};
+use super::lane::Lane;
+use super::ops::Op;
+use super::simd::Level;
+use super::transpose::{LINE, block};
+
+/// Columns of a tile.
+const COLUMNS: usize = 16;
+
+/// One line per row (or per column, once transposed).
+type Tile = [[[u8; 4]; COLUMNS]; ROWS];
+
+pub fn feed_rows<L: Level, T: Lane, O: Op<T>>(states: &mut [Running; ROWS], blocks: [&[u8]; ROWS]) {
+    L::run(
+        #[inline(always)]
+        || {
+            let len = shortest::<T>(&blocks);
+            let cells = blocks.map(|block| &T::cells(block)[..len]);
+            let (mut acc, first) = begin::<T>(states, cells, |_| ());
+            let tiled = tiles::<T>(first, len);
+            for at in (first..first + tiled).step_by(COLUMNS) {
+                let tile = transposed(&load_tile::<T>(blocks, at));
+                for column in &tile {
+                    advance::<T, O>(&mut acc, column);
+                }
+            }
+            for at in first + tiled..len {
+                for (acc, cells) in acc.iter_mut().zip(&cells) {
+                    *acc = O::apply(*acc, T::load(cells[at]));
+                }
+            }
+            finish(states, acc, len);
+        },
+    );
+}
+
+pub fn scan_rows<L: Level, T: Lane, O: Op<T>>(
+    states: &mut [Running; ROWS],
+    mut out: [&mut [u8]; ROWS],
+    blocks: [&[u8]; ROWS],
+) {
+    L::run(
+        #[inline(always)]
+        || {
+            let written = out.iter().map(|out| T::cells(out).len()).min().unwrap_or(0);
+            let len = shortest::<T>(&blocks).min(written);
+            let cells = blocks.map(|block| &T::cells(block)[..len]);
+            let (mut acc, first) = begin::<T>(states, cells, |acc| {
+                for (out, acc) in out.iter_mut().zip(acc) {
+                    T::cells_mut(out)[0] = acc.store();
+                }
+            });
+            let tiled = tiles::<T>(first, len);
+            for at in (first..first + tiled).step_by(COLUMNS) {
+                let mut tile = transposed(&load_tile::<T>(blocks, at));
+                for column in &mut tile {
+                    advance::<T, O>(&mut acc, column);
+                    *column = acc.map(|acc| (acc.to_bits() as u32).to_le_bytes());
+                }
+                let tile = transposed(&tile);
+                for (out, line) in out.iter_mut().zip(&tile) {
+                    let at = at * size_of::<T>();
+                    out[at..at + size_of_val(line)].copy_from_slice(line.as_flattened());
+                }
+            }
+            for at in first + tiled..len {
+                for ((acc, cells), out) in acc.iter_mut().zip(&cells).zip(&mut out) {
+                    *acc = O::apply(*acc, T::load(cells[at]));
+                    T::cells_mut(out)[at] = acc.store();
+                }
+            }
+            finish(states, acc, len);
+        },
+    );
+}
+
+#[inline(always)]
+fn shortest<T: Lane>(blocks: &[&[u8]; ROWS]) -> usize {
+    blocks.iter().map(|block| T::cells(block).len()).min().unwrap_or(0)
+}
+
+/// The accumulators, and the first column that is folded into them: a fresh fold begins with column 0 itself, which
+/// is shown.
+#[inline(always)]
+fn begin<T: Lane>(
+    states: &[Running; ROWS],
+    cells: [&[T::Bytes]; ROWS],
+    show: impl FnOnce(&[T; ROWS]),
+) -> ([T; ROWS], usize) {
+    if states[0].seen > 0 || cells[0].is_empty() {
+        return (states.map(|state| T::from_bits(state.acc)), 0);
+    }
+    let acc = cells.map(|cells| T::load(cells[0]));
+    show(&acc);
+    (acc, 1)
+}
+
+#[inline(always)]
+fn finish<T: Lane>(states: &mut [Running; ROWS], acc: [T; ROWS], len: usize) {
+    for (state, acc) in states.iter_mut().zip(acc) {
+        state.acc = acc.to_bits();
+        state.seen += len as u64;
+    }
+}
+
+/// How many columns from `first` on go by tiles: none for lanes that are not as wide as a tile's elements.
+#[inline(always)]
+fn tiles<T: Lane>(first: usize, len: usize) -> usize {
+    if size_of::<T>() == 4 { (len - first) / COLUMNS * COLUMNS } else { 0 }
+}
+
+#[inline(always)]
+fn load_tile<T: Lane>(blocks: [&[u8]; ROWS], column: usize) -> Tile {
+    let at = column * size_of::<T>();
+    blocks.map(|block| {
+        let cells = block[at..at + 4 * COLUMNS].as_chunks::<4>().0.first_chunk();
+        cells.copied().unwrap_or([[0; 4]; COLUMNS])
+    })
+}
+
+/// The tile with rows and columns exchanged, by blocks of 4 × 4.
+#[inline(always)]
+fn transposed(tile: &Tile) -> Tile {
+    const EDGE: usize = LINE / 4;
+    let mut out = [[[0; 4]; COLUMNS]; ROWS];
+    for top in 0..ROWS / EDGE {
+        for left in 0..COLUMNS / EDGE {
+            let lines = std::array::from_fn::<_, EDGE, _>(|i| {
+                let mut line = [0; LINE];
+                let from = &tile[top * EDGE + i][left * EDGE..(left + 1) * EDGE];
+                line.copy_from_slice(from.as_flattened());
+                line
+            });
+            for (i, line) in block::<4, EDGE>(lines).iter().enumerate() {
+                out[left * EDGE + i][top * EDGE..(top + 1) * EDGE]
+                    .copy_from_slice(line.as_chunks().0);
+            }
+        }
+    }
+    out
+}
+
+#[inline(always)]
+fn advance<T: Lane, O: Op<T>>(acc: &mut [T; ROWS], column: &[[u8; 4]; COLUMNS]) {
+    for (acc, &x) in acc.iter_mut().zip(column) {
+        *acc = O::apply(*acc, T::from_bits(u32::from_le_bytes(x).into()));
+    }
+}
+
+const _: () = assert!(ROWS == COLUMNS);
