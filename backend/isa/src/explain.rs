@@ -7,11 +7,12 @@ use crate::alu::AluOp;
 use crate::check::is_legal;
 use crate::dtype::Dtype;
 use crate::enums::{AccumCmd, SubDim};
-use crate::field::{Field, FieldKind, Pattern};
-use crate::instruction::{Body, Instruction};
+use crate::field::{Field, FieldKind};
+use crate::instruction::Instruction;
 use crate::opcode::{Opcode, OpcodeInfo};
 use crate::rule::{self, Rule};
 use crate::target::{Generation, Generations, Target};
+use crate::word::Word;
 use crate::{diagram, dma, layout};
 
 /// Something that has a name in the reference.
@@ -107,51 +108,49 @@ pub fn accepts(opcode: Opcode, op: AluOp, generation: Generation) -> bool {
     ];
     let target = Target::new(generation);
     TYPES.into_iter().any(|(input, output)| {
-        let word = sample(opcode, op, input.code(), output.code());
-        word.is_some_and(|word| is_legal(&word.encode(), &target, None))
+        samples(opcode, op, input, output).any(|word| is_legal(&word, &target, None))
     })
 }
 
-/// A small word of the opcode with the operation in its first ALU field.
-fn sample(opcode: Opcode, op: AluOp, input: u8, output: u8) -> Option<Instruction> {
-    let mut instruction = Instruction::blank(opcode);
-    let op = op.code();
-    match &mut instruction.body {
-        Body::TensorTensor(b) => {
-            (b.op, b.in0_in1_dtype, b.out_dtype) = (op, input | input << 4, output);
-        }
-        Body::ExtendedTensorTensor(b) => {
-            (b.op, b.in0_in1_dtype, b.out_dtype) = (op, input | input << 4, output);
-        }
-        Body::TensorReduce(b) => {
-            (b.op, b.in_dtype, b.out_dtype, b.op_dim) = (op, input, output, SubDim::X.code());
-            b.src_mem_pattern = Pattern::contiguous(0, 32);
-            if matches!(opcode, Opcode::TensorCumulativeArithOp | Opcode::TensorCumulativeBitvecOp)
-            {
-                b.dst_mem_pattern = b.src_mem_pattern;
+/// What a small word of an opcode may need besides operation and types: elements of its destination, the second
+/// operation, the command of the accumulator, the reduced dimensions.
+const SHAPES: [(u16, AluOp, AccumCmd, SubDim); 4] = [
+    (32, AluOp::Bypass, AccumCmd::Idle, SubDim::Unused),
+    (32, AluOp::Bypass, AccumCmd::Idle, SubDim::X),
+    (1, AluOp::Bypass, AccumCmd::Idle, SubDim::X),
+    (32, AluOp::Add, AccumCmd::ZeroAccumulate, SubDim::Unused),
+];
+
+/// Small words of the opcode with the operation in its first ALU field; none of an opcode without that.
+fn samples(opcode: Opcode, op: AluOp, input: Dtype, output: Dtype) -> impl Iterator<Item = Word> {
+    let fields = opcode.info().layout().fields;
+    let first = fields.iter().find(|field| matches!(field.kind, FieldKind::AluOp));
+    first.into_iter().flat_map(move |first| {
+        SHAPES.map(|(elements, op1, command, dims)| {
+            let mut word = Instruction::blank(opcode).encode();
+            for field in fields {
+                let code = match (field.kind, field.name) {
+                    (FieldKind::AluOp, _) if field.offset == first.offset => op.code(),
+                    (FieldKind::AluOp, _) => op1.code(),
+                    (FieldKind::Dtype, "out_dtype") => output.code(),
+                    (FieldKind::Dtype, "imm0_dtype") if !opcode.is_bitvec() => continue,
+                    (FieldKind::Dtype, _) => input.code(),
+                    (FieldKind::DtypePair, _) => input.code() | input.code() << 4,
+                    (FieldKind::Enum(_), "accumulator_cmd") => command.code(),
+                    (FieldKind::Enum(_), "op_dim") => dims.code(),
+                    (FieldKind::Pattern(dimensions), name) => {
+                        let n = if name == "dst_mem_pattern" { elements } else { 32 };
+                        let at = field.offset + 4 + 2 * dimensions;
+                        word.0[at..at + 2].copy_from_slice(&n.to_le_bytes());
+                        continue;
+                    }
+                    _ => continue,
+                };
+                word.0[field.offset] = code;
             }
-        }
-        Body::TensorScalar(b) => {
-            (b.op0, b.in_dtype, b.out_dtype) = (op, input, output);
-            b.src_mem_pattern = Pattern::contiguous(0, 32);
-            b.dst_mem_pattern = b.src_mem_pattern;
-            if matches!(
-                opcode,
-                Opcode::TensorScalarCacheReduce | Opcode::TensorScalarCacheCumulative
-            ) {
-                b.op1 = AluOp::Add.code();
-                b.accumulator_cmd = AccumCmd::ZeroAccumulate.code();
-            }
-        }
-        Body::ScalarTensorTensor(b) => {
-            (b.op0, b.in0_in1_dtype, b.out_dtype) = (op, input | input << 4, output);
-            if opcode.is_bitvec() {
-                b.imm0_dtype = input;
-            }
-        }
-        _ => return None,
-    }
-    Some(instruction)
+            word
+        })
+    })
 }
 
 impl fmt::Display for Topic {
@@ -271,8 +270,7 @@ fn explain_op(f: &mut fmt::Formatter<'_>, op: AluOp) -> fmt::Result {
 pub fn dtypes_accepted(opcode: Opcode, op: AluOp, generation: Generation) -> Vec<Dtype> {
     let target = Target::new(generation);
     let legal = |input: Dtype, output: Dtype| {
-        let word = sample(opcode, op, input.code(), output.code());
-        word.is_some_and(|word| is_legal(&word.encode(), &target, None))
+        samples(opcode, op, input, output).any(|word| is_legal(&word, &target, None))
     };
     // One type for both, or the type of an index.
     let accepted = |dtype: &&Dtype| legal(**dtype, **dtype) || legal(**dtype, Dtype::Uint32);

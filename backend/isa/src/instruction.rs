@@ -75,6 +75,18 @@ macro_rules! bodies {
             }
         }
 
+        $(impl<'a> TryFrom<&'a Body> for &'a $body {
+            /// The body is of another struct.
+            type Error = ();
+
+            fn try_from(body: &'a Body) -> Result<Self, ()> {
+                match body {
+                    Body::$body(body) => Ok(body),
+                    _ => Err(()),
+                }
+            }
+        })*
+
         $(impl From<$body> for Body {
             fn from(body: $body) -> Self {
                 Self::$body(body)

@@ -51,33 +51,50 @@ impl Plan {
             simd: machine.limits.simd,
             resolver: Resolver::new(machine, !reaches_psum || cross_lane),
         };
-        match &word.body {
-            Fields::TensorTensor(_) if opcode == BatchNormBackProp => {
-                Err(Fault::NotExecuted(opcode))
+        let body = &word.body;
+        // No arm takes the rest: an opcode of a new row does not compile until it is placed.
+        match opcode {
+            TensorTensorArithOp
+            | TensorTensorBitvecOp
+            | TensorTensorAddBf16
+            | TensorTensorMultBf16
+            | TensorTensorSubtractBf16 => builder.tensor_tensor(fields(body)?),
+            CopyPredicated | CastPredicated => builder.predicated(fields(body)?),
+            BatchNormBackProp => Err(Fault::NotExecuted(opcode)),
+            ExtendedTensorTensorArith => builder.extended(fields(body)?),
+            Copy | Cast | Reciprocal => builder.copy(fields(body)?),
+            StreamShuffle | StreamTranspose => builder.stream(fields(body)?),
+            TensorCumulativeArithOp | TensorCumulativeBitvecOp => builder.scan(fields(body)?),
+            TensorReduceArithOp
+            | TensorReduceBitvecOp
+            | TransposeTensorReduceArithOp
+            | TransposeTensorReduceBitvecOp
+            | TensorReduceAddBf16
+            | TensorReduceMaxBf16 => builder.reduce(fields(body)?),
+            CrossLaneReduceArith | CrossLaneReduceBitvec => builder.cross_lane(fields(body)?),
+            Exponential => builder.exponential(fields(body)?),
+            TensorScalarCacheReduce | TensorScalarCacheCumulative => builder.cache(fields(body)?),
+            TensorScalarArithOp
+            | TensorScalarBitvecOp
+            | TensorScalarPtrArithOp
+            | TensorScalarPtrBitvecOp
+            | TransposeTensorScalarArithOp => builder.tensor_scalar(fields(body)?),
+            ScalarTensorTensorArith | ScalarTensorTensorBitvec => {
+                builder.scalar_tensor_tensor(fields(body)?)
             }
-            Fields::TensorTensor(body) if matches!(opcode, CopyPredicated | CastPredicated) => {
-                builder.predicated(body)
-            }
-            Fields::TensorTensor(body) => builder.tensor_tensor(body),
-            Fields::ExtendedTensorTensor(body) => builder.extended(body),
-            Fields::TensorReduce(body) => match opcode {
-                Copy | Cast | Reciprocal => builder.copy(body),
-                StreamShuffle | StreamTranspose => builder.stream(body),
-                TensorCumulativeArithOp | TensorCumulativeBitvecOp => builder.scan(body),
-                _ => builder.reduce(body),
-            },
-            Fields::CrossLaneReduce(body) => builder.cross_lane(body),
-            Fields::TensorScalar(body) => match opcode {
-                Exponential => builder.exponential(body),
-                TensorScalarCacheReduce | TensorScalarCacheCumulative => builder.cache(body),
-                _ => builder.tensor_scalar(body),
-            },
-            Fields::ScalarTensorTensor(body) => builder.scalar_tensor_tensor(body),
-            Fields::TensorScalarSelect(body) => builder.select(body),
-            Fields::LoadMaskSelect(body) => Ok(Plan::LoadTable(body.immediate)),
-            Fields::Unknown(_) => Err(Fault::Unsupported("opcode")),
+            TensorScalarSelect => builder.select(fields(body)?),
+            LoadMaskSelect => fields(body)
+                .map(|body: &partita_isa::LoadMaskSelect| Plan::LoadTable(body.immediate)),
         }
     }
+}
+
+/// The body as the struct that the opcode is bound to.
+fn fields<'a, T>(body: &'a Fields) -> Result<&'a T, Fault>
+where
+    &'a T: TryFrom<&'a Fields>,
+{
+    body.try_into().map_err(|_| Fault::Unsupported("struct"))
 }
 
 /// The two data types of a DTYPE_PAIR: the low nibble is source 0.
