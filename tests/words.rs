@@ -198,3 +198,104 @@ fn documented_errors_have_their_place_and_help() {
         assert!(err.contains("bad.asm:2:") && err.contains('^'), "{text}: {err}");
     }
 }
+
+/// Every command answers bad input with an error that names what is wrong, and leaves no output behind.
+#[test]
+fn bad_input_has_a_clear_error_and_no_output() {
+    let dir = Dir::new("bad");
+    let digits = "41".repeat(64);
+    let cases: [(&str, Vec<u8>, &str, &str); 8] = [
+        ("short.hex", digits[..126].into(), "hex", "line 1: a word has 128 hex digits, found 126"),
+        (
+            "letter.hex",
+            format!("{digits}\n{}\n", digits.replace("41", "4x")).into(),
+            "hex",
+            "line 2: not a hex digit",
+        ),
+        ("latin.asm", b"copy\ncopy ; caf\xe9\n".to_vec(), "asm", "not UTF-8"),
+        (
+            "long.asm",
+            format!("copy ; {}\n", "x".repeat(20_000)).into(),
+            "asm",
+            "a line of more than 16384 bytes",
+        ),
+        ("noise.asm", noise(4096), "asm", "not UTF-8"),
+        ("cut.bin", noise(100), "raw", "BLK-1"),
+        ("noise.img", noise(4096), "image", "error: "),
+        ("zero.img", vec![0; 4096], "image", "error: "),
+    ];
+    for (name, bytes, format, message) in &cases {
+        let file = dir.file(name, bytes);
+        let output = dir.0.join("output");
+        for command in ["as", "dis", "check"] {
+            let out = output.to_str().unwrap();
+            let (_, err) = status(1, &[command, &file, "--input-format", format, "-o", out]);
+            assert!(err.contains(message), "{command} {name}: {err}");
+            assert!(!err.contains("panicked"), "{command} {name}: {err}");
+            assert!(!output.exists(), "{command} {name} left an output");
+        }
+    }
+    let left = fs::read_dir(&dir.0).unwrap().count();
+    assert_eq!(left, cases.len(), "temporary files are removed");
+}
+
+#[test]
+fn conform_and_isa_say_what_they_do_not_understand() {
+    let dir = Dir::new("conform");
+    let empty = dir.file("empty.jsonl", "");
+    let broken = dir.file("broken.jsonl", "{\"id\": 1\n");
+    let noise = dir.file("noise.jsonl", noise(500));
+    for file in [&broken, &noise] {
+        let (out, err) = status(1, &["conform", file]);
+        assert!(!(out.clone() + &err).contains("panicked") && !(out + &err).is_empty());
+    }
+    call(&["conform", &empty]);
+    let (_, err) = status(1, &["conform", "no-such-file.jsonl"]);
+    assert!(err.contains("no-such-file.jsonl"), "{err}");
+    let (_, err) = status(1, &["isa", "0x1ff"]);
+    assert!(err.contains("`0x1ff` is no opcode"), "{err}");
+}
+
+/// A text that is too long to be held is assembled all the same, as long as it is words of one engine.
+#[test]
+fn long_texts_are_blocks_of_words() {
+    let dir = Dir::new("long");
+    let line = "copy src_mem_pattern=sbuf[p0, 0x0][1:8] dst_mem_pattern=sbuf[p0, 0x40][1:8] wait sem7 >= 3\n";
+    let short = dir.file("short.asm", line);
+    let one = dir.file("one.bin", "");
+    status(0, &["as", &short, "-o", &one]);
+    let word = fs::read(&one).unwrap();
+    let count = (5 << 20) / line.len();
+    let head = ".target cayman\n.engine dve ; all of it\n\n";
+    let text = head.to_owned() + &line.repeat(count);
+    let long = dir.file("long.asm", &text);
+    let all = dir.file("all.bin", "");
+    status(0, &["as", &long, "-o", &all]);
+    assert!(fs::read(&all).unwrap() == word.repeat(count));
+    // Without a final line break, and with carriage returns.
+    let long = dir.file("long.asm", text.trim_end().replace('\n', "\r\n"));
+    status(0, &["as", &long, "-o", &all]);
+    assert!(fs::read(&all).unwrap() == word.repeat(count));
+
+    let lines = 3 + count;
+    for (late, message) in [
+        (".engine pool\n", "only words of one engine"),
+        (".dma queue=0\n", "only words of one engine"),
+        ("label:\n", "only words of one engine"),
+        ("copy opp=ADD\n", "did you mean `op`?"),
+        ("copy ; \u{1f600}\n", ""),
+    ] {
+        let long = dir.file("long.asm", text.clone() + late);
+        let never = dir.0.join("never.bin");
+        let expected = i32::from(!message.is_empty());
+        let (_, err) = status(expected, &["as", &long, "-o", never.to_str().unwrap()]);
+        assert_eq!(never.exists(), message.is_empty());
+        let place = format!("long.asm:{}", lines + 1);
+        assert!(message.is_empty() || err.contains(message) && err.contains(&place), "{err}");
+    }
+    // What a program has shows at the beginning, and the text is then read as a whole.
+    let program =
+        dir.file("program.asm", ".io hbm 0x0\n".to_owned() + &text[15..] + ".engine pool\n" + line);
+    status(0, &["as", &program, "-o", &all]);
+    assert!(fs::read(&all).unwrap().starts_with(b"\x7fELF"));
+}
