@@ -1,5 +1,6 @@
 //! Random programs: what the words compute is what the reference says, on every target and in every
-//! order that the semaphores allow. Inputs are small dyadic numbers, so that sums are exact.
+//! order that the semaphores allow, and the auditor finds nothing. Inputs are small dyadic numbers, so
+//! that sums are exact.
 //!
 //! `PARTITA_SEED=n` chooses other programs; a failure prints the seed and the smallest program found.
 
@@ -9,6 +10,7 @@ mod support;
 
 use std::cell::Cell;
 
+use partita::backend::audit::{Finding, audit};
 use partita::ir::eval::random::dyadic_inputs;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -46,6 +48,8 @@ fn run_target(name: &str) {
         let text = format!("{func}");
         match compile(&func, &machine) {
             Ok(compiled) => {
+                let found: String = audit(&compiled.program).iter().map(Finding::text).collect();
+                prop_assert!(found.is_empty(), "{found}\n{text}");
                 let inputs = dyadic_inputs(&func, 7).expect("inputs");
                 check(&func, &inputs, &compiled, 2)
                     .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;

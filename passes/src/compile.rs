@@ -34,7 +34,7 @@ impl Default for Options {
         Self {
             pipeline: Pipeline::default(),
             verify: true,
-            audit: cfg!(debug_assertions),
+            audit: true,
             settings: Settings::default(),
         }
     }

@@ -104,6 +104,23 @@ impl<'a> Queues<'a> {
         Self { program, queues }
     }
 
+    /// Each queue's number.
+    pub fn numbers(&self) -> BTreeMap<Slot, usize> {
+        self.queues.iter().enumerate().map(|(number, queue)| (queue.slot, number)).collect()
+    }
+
+    /// The items as the program lists them.
+    pub fn program_order(&self) -> Vec<Id> {
+        let numbers = self.numbers();
+        let mut done = vec![0; self.queues.len()];
+        let next = |slot| {
+            let &queue = numbers.get(slot)?;
+            done[queue] += 1;
+            Some(Id { queue, index: done[queue] - 1 })
+        };
+        self.program.order.iter().filter_map(next).collect()
+    }
+
     pub fn item(&self, id: Id) -> Option<&Item> {
         self.queues.get(id.queue)?.items.get(id.index)
     }

@@ -8,7 +8,6 @@ use super::clock::Clocks;
 use super::finding::Finding;
 use super::queues::{Id, Queues, SEMAPHORES, Stage, condition_text, signal_text};
 use super::tally::{System, apply, holds};
-use crate::program::Slot;
 
 /// Waits that no execution satisfies: each cycle, and each wait for a signal that nobody gives.
 pub fn deadlocks(queues: &Queues<'_>, system: &System, clocks: &Clocks) -> Vec<Finding> {
@@ -148,12 +147,8 @@ impl<'a, 'b> Machine<'a, 'b> {
 /// The first item of the program's own order whose wait does not hold there.
 pub fn order_fault(queues: &Queues<'_>) -> Option<Finding> {
     let mut machine = Machine::new(queues);
-    let numbers: std::collections::BTreeMap<Slot, usize> =
-        queues.queues.iter().enumerate().map(|(number, queue)| (queue.slot, number)).collect();
-    for slot in &queues.program.order {
-        let Some(&queue) = numbers.get(slot) else { continue };
-        let id = Id { queue, index: machine.done[queue] };
-        if let Some(Err(reason)) = machine.step(queue) {
+    for id in queues.program_order() {
+        if let Some(Err(reason)) = machine.step(id.queue) {
             let message = format!("the program's order reaches {} too early", queues.name(id));
             let mut finding = Finding::error(Code::OrderContradicts, message);
             finding.items.push(queues.refer(id));

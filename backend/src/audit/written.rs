@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 
 use super::pattern::Pattern;
 
-/// Runs of one access that are kept apart; of a walk with more, everything between its ends counts as written.
+/// Runs of strided walks that are looked at one by one. Of a walk beyond that, everything between its ends counts as
+/// written, and as asked for in vain by nobody.
 const MAX_RUNS: u64 = 1 << 20;
 
 /// For each byte, the partitions where it has been written: disjoint ranges by start, neighbours with one mask joined.
 #[derive(Debug, Default)]
 pub struct Written {
     ranges: BTreeMap<u64, (u64, u128)>,
+    /// Runs looked at so far.
+    runs: u64,
+    /// Some walk was taken for all bytes between its ends.
+    pub coarse: bool,
 }
 
 impl Written {
@@ -19,13 +24,24 @@ impl Written {
         if self.missing(hull, mask).is_none() {
             return;
         }
-        if bytes.runs() > MAX_RUNS {
+        if !self.affords(bytes) {
             return self.add_range(hull, mask);
         }
         bytes.each_run(&mut |low, high| {
             self.add_range((low, high), mask);
             true
         });
+    }
+
+    /// Whether the runs of a walk can be looked at one by one.
+    fn affords(&mut self, bytes: &Pattern) -> bool {
+        let affords = bytes.runs() <= MAX_RUNS.saturating_sub(self.runs);
+        if affords {
+            self.runs += bytes.runs();
+        } else {
+            self.coarse = true;
+        }
+        affords
     }
 
     pub fn add_range(&mut self, (low, high): (u64, u64), mask: u128) {
@@ -103,17 +119,18 @@ impl Written {
     }
 
     /// The first bytes of an access that have not been written.
-    pub fn lacks(&self, bytes: &Pattern, mask: u128) -> Option<((u64, u64), u128)> {
+    pub fn lacks(&mut self, bytes: &Pattern, mask: u128) -> Option<((u64, u64), u128)> {
         let whole = self.missing(bytes.hull(), mask)?;
         if bytes.is_dense() {
             return Some(whole);
         }
+        if !self.affords(bytes) {
+            return None;
+        }
         let mut found = None;
-        let mut left = MAX_RUNS;
         bytes.each_run(&mut |low, high| {
             found = self.missing((low, high), mask);
-            left -= 1;
-            found.is_none() && left > 0
+            found.is_none()
         });
         found
     }
