@@ -57,10 +57,9 @@ impl Checker<'_> {
         let axis = ReduceAxis::from_code(b.reduce_axis);
         self.require(axis.is_some(), Under::new(&rules::CR_5), &f::reduce_axis, "ALL, PARTITIONS");
         match axis {
+            Some(ReduceAxis::All) if dst.count().is_none_or(|n| n == 1) => {}
             Some(ReduceAxis::All) => {
-                if dst.count().is_some_and(|n| n != 1) {
-                    self.fail(Under::new(&rules::CR_6), dst.field, move || "one element".into());
-                }
+                self.fail(Under::new(&rules::CR_6), dst.field, move || "one element".into());
             }
             Some(ReduceAxis::Partitions) => {
                 self.same_count(&src, &dst, Under::new(&rules::CR_7));
