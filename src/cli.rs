@@ -35,6 +35,8 @@ pub enum Command {
     Conform(cmd::conform::Options),
     /// Price a program under the cost profile of its target.
     Cost(cmd::cost::Options),
+    /// Simulate a program and write its timeline for a trace viewer.
+    Trace(cmd::trace::Options),
     /// Explain an opcode, ALU operation, data type or rule.
     Isa(cmd::isa::Options),
     /// Run file tests: programs whose comments say what to run and what comes of it.
@@ -105,6 +107,15 @@ pub struct WordInput {
     /// What the input is, instead of finding it out from the content.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub input_format: Option<InputFormat>,
+}
+
+/// Figures that differ from the target's profile.
+#[derive(Args, Clone, Debug)]
+pub struct CostInput {
+    /// JSON file of figures that take the place of those of the target's cost profile
+    /// (docs/cost.md).
+    #[arg(long, value_name = "FILE")]
+    pub cost_profile: Option<PathBuf>,
 }
 
 impl Common {

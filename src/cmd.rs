@@ -12,6 +12,7 @@ pub mod opt;
 pub mod passes;
 pub mod run;
 pub mod test;
+pub mod trace;
 
 use crate::cli::{Command, Common};
 use crate::failure::Outcome;
@@ -28,6 +29,7 @@ pub fn dispatch(command: &Command) -> Outcome {
         Command::Check(options) => check::run(options),
         Command::Conform(options) => conform::run(options),
         Command::Cost(options) => cost::run(options),
+        Command::Trace(options) => trace::run(options),
         Command::Isa(options) => isa::run(options),
         Command::Passes(options) => passes::run(options),
         Command::Test(options) => test::run(options),
@@ -47,6 +49,7 @@ impl Command {
             Command::Check(options) => &options.common,
             Command::Conform(options) => &options.common,
             Command::Cost(options) => &options.common,
+            Command::Trace(options) => &options.common,
             Command::Isa(options) => &options.common,
             Command::Passes(options) => &options.common,
             Command::Test(options) => &options.common,

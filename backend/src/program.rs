@@ -6,8 +6,8 @@ use std::fmt;
 use partita_ir::types::byte_count;
 use partita_ir::verify::check_random;
 use partita_ir::{ElemType, RandomRange};
-use partita_isa::dma::Descriptor;
-use partita_isa::{Engine, Target, Word};
+use partita_isa::dma::{self, Descriptor};
+use partita_isa::{Engine, Instruction, Target, Word, asm};
 
 /// One program: a queue of words per engine, the DMA descriptors, constants, and the table of inputs and outputs.
 ///
@@ -161,6 +161,17 @@ impl Program {
             }
         }
         Ok(())
+    }
+
+    /// The assembler text of an item: of a word of this engine's list, or of a descriptor of [`Self::dma`].
+    pub fn item_text(&self, slot: Slot, place: usize) -> Option<String> {
+        Some(match slot {
+            Slot::Word(engine) => {
+                let word = self.words.get(&engine)?.get(place)?;
+                asm::format_plain(&Instruction::decode(word), &self.target)
+            }
+            Slot::Dma(_) => dma::format_plain(self.dma.get(place)?, &self.target),
+        })
     }
 
     fn check_order(&self) -> Result<(), ProgramError> {

@@ -1,9 +1,9 @@
 //! Prices worked out by hand from the tables of the cost model.
 
-use partita_backend::cost::{Profile, Tag, queue_costs, word_cost};
+use partita_backend::cost::{Profile, Tag, WordCost, queue_costs, word_cost};
 use partita_isa::{
     AccumCmd, AluOp, Body, CrossLaneReduce, Dtype, Engine, Generation, Instruction, LoadMaskSelect,
-    Opcode, Pattern, ScalarTensorTensor, TensorReduce, TensorScalar, TensorTensor,
+    Opcode, Pattern, ScalarTensorTensor, TensorReduce, TensorScalar, TensorTensor, Word,
 };
 
 const PSUM: u32 = 0x200_0000;
@@ -54,8 +54,18 @@ fn scalar(
     Instruction::new(opcode, body)
 }
 
+fn price(instruction: &Instruction, engine: Engine, generation: Generation) -> WordCost {
+    word_cost(instruction, engine, Profile::of(generation), generation).expect("priced")
+}
+
 fn cycles(instruction: &Instruction, engine: Engine, generation: Generation) -> u64 {
-    word_cost(instruction, engine, generation).expect("priced").cycles
+    price(instruction, engine, generation).cycles
+}
+
+/// Cycles of the words of one queue.
+fn queue_cycles(words: &[Word], engine: Engine, generation: Generation) -> Vec<u64> {
+    let costs = queue_costs(words, engine, Profile::of(generation), generation);
+    costs.into_iter().map(|cost| cost.expect("priced").cycles).collect()
 }
 
 use Dtype::{Bfloat16, Fp8Exp4, Fp32, Int32, Int64};
@@ -184,7 +194,7 @@ fn folding_over_channels_costs_four_cycles_an_element() {
             dst_mem_pattern: Pattern::contiguous(0x8000, 512),
             ..CrossLaneReduce::default()
         };
-        word_cost(&Instruction::new(Opcode::CrossLaneReduceArith, body), Pool, Cayman).unwrap()
+        price(&Instruction::new(Opcode::CrossLaneReduceArith, body), Pool, Cayman)
     };
     assert_eq!((word(1).cycles, word(0).cycles), (150 + 2048, 150 + 2048 + 64));
     assert_eq!(word(1).tag, Tag::A);
@@ -195,8 +205,7 @@ fn a_short_word_waits_for_the_word_before_it() {
     let first = copy((0, Fp32), (0x8000, Fp32), 512);
     let costs = |second: Instruction| {
         let words = [first.encode(), second.encode()];
-        let costs = queue_costs(&words, Dve, Cayman);
-        costs[1].unwrap().cycles
+        queue_cycles(&words, Dve, Cayman)[1]
     };
     assert_eq!(costs(copy((0x8000, Fp32), (0, Fp32), 100)), 136);
     assert_eq!(
@@ -223,9 +232,7 @@ fn hidden_state_is_waited_for_as_well() {
     let table = Instruction::new(Opcode::LoadMaskSelect, LoadMaskSelect::default()).encode();
     let mut shuffle = copy((0, Fp32), (0x8000, Fp32), 64);
     shuffle.header.opcode = Opcode::StreamShuffle.number();
-    let costs = queue_costs(&[table, shuffle.encode()], Dve, Cayman);
-    let cycles: Vec<u64> = costs.into_iter().map(|cost| cost.unwrap().cycles).collect();
-    assert_eq!(cycles, [64, 100]);
+    assert_eq!(queue_cycles(&[table, shuffle.encode()], Dve, Cayman), [64, 100]);
     let cache = |cmd: AccumCmd, from| {
         scalar(Opcode::TensorScalarCacheReduce, Fp32, 64, |body| {
             body.accumulator_cmd = cmd.code();
@@ -238,7 +245,5 @@ fn hidden_state_is_waited_for_as_well() {
         cache(AccumCmd::Accumulate, 0x1000),
         cache(AccumCmd::ZeroAccumulate, 0),
     ];
-    let costs: Vec<u64> =
-        queue_costs(&words, Dve, Cayman).into_iter().map(|cost| cost.unwrap().cycles).collect();
-    assert_eq!(costs, [128, 164, 128]);
+    assert_eq!(queue_cycles(&words, Dve, Cayman), [128, 164, 128]);
 }

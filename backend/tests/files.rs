@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use partita_backend::asm_file;
-use partita_backend::cost::{ProgramCost, dma_cost};
+use partita_backend::cost::{DmaCost, Profile, ProgramCost, dma_cost};
 use partita_backend::image;
 use partita_backend::program::{DataBlock, Io, IoTensor, Meta, Place, Program, Slot, Symbol};
 use partita_ir::{ElemType, RandomRange, Source};
@@ -168,34 +168,33 @@ fn damaged_images_are_errors_or_programs_but_never_panics() {
     }
 }
 
+fn cayman_dma(descriptor: &Descriptor) -> DmaCost {
+    dma_cost(descriptor, Profile::of(Generation::Cayman))
+}
+
 #[test]
 fn transfers_pay_for_short_rows() {
     // 256 KiB in 2 KiB rows at 368 bytes a nanosecond.
     let rows = descriptor(0, Dtype::Fp32, &[(512, 4, 4), (128, 2048, 0x4_0000)]);
-    let cost = dma_cost(&rows, Generation::Cayman);
+    let cost = cayman_dma(&rows);
     assert_eq!((cost.bytes, cost.row), (262_144, 2048));
     assert!((cost.total_ns - (1300.0 + 262_144.0 / 368.0)).abs() < 1e-9);
     // Rows of 64 bytes run at an eighth of the rate.
     let short = descriptor(0, Dtype::Fp32, &[(16, 4, 4), (128, 64, 0x4_0000)]);
-    assert!((dma_cost(&short, Generation::Cayman).transfer_ns - 8192.0 * 8.0 / 368.0).abs() < 1e-9);
+    assert!((cayman_dma(&short).transfer_ns - 8192.0 * 8.0 / 368.0).abs() < 1e-9);
     let adding = Descriptor { kind: DmaKind::Add, ..rows };
-    assert!(
-        (dma_cost(&adding, Generation::Cayman).transfer_ns - 2.0 * 262_144.0 / 368.0).abs() < 1e-9
-    );
+    assert!((cayman_dma(&adding).transfer_ns - 2.0 * 262_144.0 / 368.0).abs() < 1e-9);
     // One row for all partitions: what is written counts.
     let broadcast = descriptor(0, Dtype::Fp32, &[(512, 4, 4), (128, 0, 0x4_0000)]);
-    assert_eq!(dma_cost(&broadcast, Generation::Cayman), dma_cost(&rows, Generation::Cayman));
+    assert_eq!(cayman_dma(&broadcast), cayman_dma(&rows));
     // A transpose of 2-byte elements is the engines' own mode.
     let transpose = descriptor(0, Dtype::Bfloat16, &[(512, 256, 2), (128, 2, 0x4_0000)]);
-    assert!(
-        (dma_cost(&transpose, Generation::Cayman).transfer_ns - 131_072.0 / (368.0 * 0.9)).abs()
-            < 1e-9
-    );
+    assert!((cayman_dma(&transpose).transfer_ns - 131_072.0 / (368.0 * 0.9)).abs() < 1e-9);
 }
 
 #[test]
 fn the_bound_is_the_busiest_engine_or_the_transfers() {
-    let cost = ProgramCost::of(&sample());
+    let cost = ProgramCost::new(&sample(), Profile::of(Generation::Mariana));
     // Two copies of one element at the floor; the illegal word is not priced.
     assert_eq!((cost.cycles(Engine::Dve), cost.engines[1].unpriced), (128, 1));
     assert_eq!(cost.cycles(Engine::Pool), 151);

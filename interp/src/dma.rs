@@ -1,6 +1,7 @@
 //! What a DMA descriptor does: a strided copy, or an accumulation, between HBM and SBUF.
 
-use partita_isa::dma::{self, Descriptor, DmaAddr, DmaDim, DmaKind, DmaSpace, DmaWait, MAX_DIMS};
+use partita_backend::counters::{Update, Wait};
+use partita_isa::dma::{self, Descriptor, DmaAddr, DmaDim, DmaKind, DmaSpace, MAX_DIMS};
 use partita_isa::{AluOp, Dtype, Generation, Target};
 
 use crate::error::Fault;
@@ -14,8 +15,7 @@ use crate::numeric::table;
 impl Machine {
     /// Whether every wait of the descriptor is satisfied.
     pub fn dma_may_start(&self, descriptor: &Descriptor) -> bool {
-        let mut waits = descriptor.waits.iter();
-        waits.all(|wait| self.semaphores[usize::from(wait.semaphore)] >= wait.value)
+        Wait::of_descriptor(descriptor).all(|wait| wait.holds(&self.counters))
     }
 
     /// Executes one descriptor: its waits, which must be satisfied, its transfer, and its update.
@@ -38,24 +38,21 @@ impl Machine {
             return Err(Fault::Wait { condition, state });
         }
         self.transfer(descriptor)?;
-        if let Some(update) = descriptor.update {
-            let semaphore = &mut self.semaphores[usize::from(update)];
-            *semaphore = semaphore.wrapping_add(1);
+        if let Some(update) = Update::of_descriptor(descriptor) {
+            update.apply(&mut self.counters);
         }
         Ok(())
     }
 
     /// The first wait that does not hold, and the state of its semaphore.
     pub(crate) fn unsatisfied_dma(&self, descriptor: &Descriptor) -> Option<(String, String)> {
-        let state = |wait: &DmaWait| self.semaphores[usize::from(wait.semaphore)];
-        let wait = descriptor.waits.iter().find(|wait| state(wait) < wait.value)?;
-        let condition = format!("semaphore {} >= {}", wait.semaphore, wait.value);
-        Some((condition, format!("semaphore {} is {}", wait.semaphore, state(wait))))
+        let wait = Wait::of_descriptor(descriptor).find(|wait| !wait.holds(&self.counters))?;
+        Some((wait.to_string(), wait.cell().state(&self.counters)))
     }
 
     /// Moves the elements of a legal descriptor, in walk order. Within one memory every source element is read before
     /// anything is written.
-    fn transfer(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
+    pub(crate) fn transfer(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
         let limit = self.limits.elements.saturating_mul(128);
         if descriptor.elements() > limit as u64 {
             return Err(Fault::TooManyElements { limit });

@@ -1,7 +1,7 @@
-//! Waits and updates of semaphores and events (ISA 2.3, 2.4). Counters are unsigned and wrap (OQ-4); both forms
-//! of an update happen after the writes (OQ-3).
+//! Waits and updates of words on the machine's counters; what they mean is [`partita_backend::counters`]'s.
 
-use partita_isa::{Events, UpdateMode, WaitMode};
+use partita_backend::counters::{Update, Wait};
+use partita_isa::Events;
 
 use crate::error::Fault;
 use crate::machine::Machine;
@@ -9,83 +9,34 @@ use crate::machine::Machine;
 impl Machine {
     /// Whether a word with these events may start now.
     pub fn may_start(&self, events: &Events) -> bool {
-        let index = usize::from(events.wait_idx);
-        let (semaphore, event) = (self.semaphores[index], self.events[index]);
-        let value = events.semaphore_value;
-        match WaitMode::from_code(events.wait_mode) {
-            Some(WaitMode::None) => true,
-            Some(WaitMode::SemEqImm) => semaphore == value,
-            Some(WaitMode::SemLtImm) => semaphore < value,
-            Some(WaitMode::SemLeImm) => semaphore <= value,
-            Some(WaitMode::SemGtImm) => semaphore > value,
-            Some(WaitMode::SemGeImm) => semaphore >= value,
-            Some(WaitMode::EvtSet | WaitMode::EvtSetThenClear) => event,
-            Some(WaitMode::EvtClear | WaitMode::EvtClearThenSet) => !event,
-            // Register forms are illegal (EV-3): such a word never starts.
-            _ => false,
-        }
+        Wait::of(events).is_none_or(|wait| wait.holds(&self.counters))
     }
 
     /// What a satisfied wait does when the word starts.
     pub fn start(&mut self, events: &Events) {
-        let event = &mut self.events[usize::from(events.wait_idx)];
-        match WaitMode::from_code(events.wait_mode) {
-            Some(WaitMode::EvtSetThenClear) => *event = false,
-            Some(WaitMode::EvtClearThenSet) => *event = true,
-            _ => {}
+        if let Some(wait) = Wait::of(events) {
+            wait.start(&mut self.counters);
         }
     }
 
     /// What the word does to its semaphore or event when it is complete.
     pub fn complete(&mut self, events: &Events) {
-        use UpdateMode::*;
-        let index = usize::from(events.update_idx);
-        let (semaphore, event) = (&mut self.semaphores[index], &mut self.events[index]);
-        let value = events.semaphore_value;
-        match UpdateMode::from_code(events.update_mode) {
-            Some(EvtSet | EvtSetDone) => *event = true,
-            Some(EvtClr | EvtClrDone) => *event = false,
-            Some(SemInc | SemIncDone) => *semaphore = semaphore.wrapping_add(1),
-            Some(SemDec | SemDecDone) => *semaphore = semaphore.wrapping_sub(1),
-            Some(SemAddImm | SemAddImmDone) => *semaphore = semaphore.wrapping_add(value),
-            Some(SemSubImm | SemSubImmDone) => *semaphore = semaphore.wrapping_sub(value),
-            Some(SemWrImm | SemWrImmDone) => *semaphore = value,
-            // Register forms are illegal (EV-3).
-            _ => {}
+        if let Some(update) = Update::of(events) {
+            update.apply(&mut self.counters);
         }
     }
 
     /// The fault of a word whose wait is not satisfied.
     pub(crate) fn unsatisfied(&self, events: &Events) -> Fault {
-        Fault::Wait { condition: condition(events), state: self.state_of(events) }
+        let (condition, state) = self.waits_for(events);
+        Fault::Wait { condition, state }
     }
 
-    /// The semaphore or event that a wait looks at, as text.
-    pub(crate) fn state_of(&self, events: &Events) -> String {
-        let index = usize::from(events.wait_idx);
-        match WaitMode::from_code(events.wait_mode) {
-            Some(mode) if mode.uses_immediate() => {
-                format!("semaphore {index} is {}", self.semaphores[index])
-            }
-            _ if self.events[index] => format!("event {index} is set"),
-            _ => format!("event {index} is clear"),
-        }
-    }
-}
-
-/// The condition of a wait as text.
-pub(crate) fn condition(events: &Events) -> String {
-    let (index, value) = (events.wait_idx, events.semaphore_value);
-    match WaitMode::from_code(events.wait_mode) {
-        Some(WaitMode::SemEqImm) => format!("semaphore {index} = {value}"),
-        Some(WaitMode::SemLtImm) => format!("semaphore {index} < {value}"),
-        Some(WaitMode::SemLeImm) => format!("semaphore {index} <= {value}"),
-        Some(WaitMode::SemGtImm) => format!("semaphore {index} > {value}"),
-        Some(WaitMode::SemGeImm) => format!("semaphore {index} >= {value}"),
-        Some(WaitMode::EvtSet | WaitMode::EvtSetThenClear) => format!("event {index} set"),
-        Some(WaitMode::EvtClear | WaitMode::EvtClearThenSet) => format!("event {index} clear"),
-        Some(mode) => mode.name().to_owned(),
-        None => format!("wait mode {:#04x}", events.wait_mode),
+    /// The condition of a wait, and the semaphore or event that it looks at, as text.
+    pub(crate) fn waits_for(&self, events: &Events) -> (String, String) {
+        Wait::of(events).map_or_else(Default::default, |wait| {
+            (wait.to_string(), wait.cell().state(&self.counters))
+        })
     }
 }
 
@@ -93,7 +44,7 @@ pub(crate) fn condition(events: &Events) -> String {
 mod tests {
     use super::*;
     use crate::machine::Limits;
-    use partita_isa::Target;
+    use partita_isa::{Target, UpdateMode, WaitMode};
 
     fn events(wait: WaitMode, update: UpdateMode, value: u32) -> Events {
         Events {
@@ -108,7 +59,7 @@ mod tests {
     #[test]
     fn every_wait_and_update() {
         let mut machine = Machine::new(Target::default(), 0, Limits::default()).unwrap();
-        machine.semaphores[7] = 3;
+        machine.counters.semaphores[7] = 3;
         for (mode, at) in [
             (WaitMode::None, [true, true, true]),
             (WaitMode::SemEqImm, [false, true, false]),
@@ -129,7 +80,7 @@ mod tests {
             (UpdateMode::SemAddImmDone, 3, 2),
         ] {
             machine.complete(&events(WaitMode::None, mode, value));
-            assert_eq!(machine.semaphores[9], want, "{mode}");
+            assert_eq!(machine.counters.semaphores[9], want, "{mode}");
         }
     }
 
@@ -140,8 +91,8 @@ mod tests {
         assert!(!machine.may_start(&wait(WaitMode::EvtSetThenClear)));
         assert!(machine.may_start(&wait(WaitMode::EvtClearThenSet)));
         machine.start(&wait(WaitMode::EvtClearThenSet));
-        assert!(machine.events[7] && machine.may_start(&wait(WaitMode::EvtSet)));
+        assert!(machine.counters.events[7] && machine.may_start(&wait(WaitMode::EvtSet)));
         machine.start(&wait(WaitMode::EvtSetThenClear));
-        assert!(!machine.events[7] && machine.may_start(&wait(WaitMode::EvtClear)));
+        assert!(!machine.counters.events[7] && machine.may_start(&wait(WaitMode::EvtClear)));
     }
 }

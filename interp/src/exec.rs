@@ -1,9 +1,10 @@
 //! Running a whole program.
 //!
-//! Two orders give the same result for a correct program. In *program order* every wait must hold when its item is
+//! All orders give the same result for a correct program. In *program order* every wait must hold when its item is
 //! reached: otherwise the program's own order contradicts its semaphores. In *queue order* each engine and each DMA
 //! queue runs by itself, in order, and a seeded generator picks which ready one goes next; many seeds together show
-//! that no semaphore is missing.
+//! that no semaphore is missing. In a *given order*, such as that of a simulated timeline, the waits are not looked at:
+//! whoever gives it has seen to them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +14,6 @@ use partita_ir::{TensorData, TensorType};
 use partita_isa::{Engine, Instruction, Target, asm, dma};
 
 use crate::error::Fault;
-use crate::events::condition;
 use crate::machine::{Limits, Machine, MemoryError, REGISTERS};
 
 /// How to run a program.
@@ -104,6 +104,37 @@ pub fn run(
     inputs: &[TensorData],
     options: &Options,
 ) -> Result<Vec<TensorData>, ExecError> {
+    execute(program, inputs, options, |queues, machine| match options.order {
+        Order::Program => {
+            program.order.iter().try_for_each(|&slot| queues.run_next(machine, slot, Waits::Hold))
+        }
+        Order::Queues { seed } => queues.run_all(machine, seed),
+    })
+}
+
+/// Runs a program in an order of its queues' items whose waits have been seen to, such as
+/// [`partita_backend::timeline::Timeline::order`]: each item has its whole effect when its turn comes. The order of the
+/// options is not used.
+///
+/// # Errors
+/// As [`run`], without the waits.
+pub fn run_in_order(
+    program: &Program,
+    inputs: &[TensorData],
+    options: &Options,
+    order: &[Slot],
+) -> Result<Vec<TensorData>, ExecError> {
+    execute(program, inputs, options, |queues, machine| {
+        order.iter().try_for_each(|&slot| queues.run_next(machine, slot, Waits::SeenTo))
+    })
+}
+
+fn execute<'a>(
+    program: &'a Program,
+    inputs: &[TensorData],
+    options: &Options,
+    work: impl FnOnce(&mut Queues<'a>, &mut Machine) -> Result<(), ExecError>,
+) -> Result<Vec<TensorData>, ExecError> {
     program.check_structure()?;
     let mut machine = Machine::new(program.target, program.io.hbm_bytes, options.limits)?;
     machine.registers = options.registers;
@@ -114,14 +145,7 @@ pub fn run(
     load_inputs(&mut machine, program, inputs)?;
     let mut queues = Queues::new(program);
     queues.check(&machine)?;
-    match options.order {
-        Order::Program => {
-            for &slot in &program.order {
-                queues.run_next(&mut machine, slot)?;
-            }
-        }
-        Order::Queues { seed } => queues.run_all(&mut machine, seed)?,
-    }
+    work(&mut queues, &mut machine)?;
     program.io.outputs.iter().map(|tensor| read_output(&machine, tensor)).collect()
 }
 
@@ -166,6 +190,15 @@ struct Queues<'a> {
     done: BTreeMap<Slot, usize>,
 }
 
+/// What becomes of waits and updates.
+#[derive(Clone, Copy)]
+enum Waits {
+    /// Waits must hold, and updates are made.
+    Hold,
+    /// The order accounts for both.
+    SeenTo,
+}
+
 /// What stands at the head of a queue.
 enum Head<'a> {
     Word(Engine, Instruction),
@@ -180,10 +213,12 @@ impl Head<'_> {
         }
     }
 
-    fn run(&self, machine: &mut Machine) -> Result<(), Fault> {
-        match self {
-            Self::Word(engine, word) => machine.step_legal(*engine, word),
-            Self::Dma(descriptor) => machine.step_legal_dma(descriptor),
+    fn run(&self, machine: &mut Machine, waits: Waits) -> Result<(), Fault> {
+        match (self, waits) {
+            (Self::Word(engine, word), Waits::Hold) => machine.step_legal(*engine, word),
+            (Self::Word(engine, word), Waits::SeenTo) => machine.take_effect(*engine, word),
+            (Self::Dma(descriptor), Waits::Hold) => machine.step_legal_dma(descriptor),
+            (Self::Dma(descriptor), Waits::SeenTo) => machine.transfer(descriptor),
         }
     }
 
@@ -197,7 +232,8 @@ impl Head<'_> {
     fn waits_for(&self, machine: &Machine) -> String {
         match self {
             Self::Word(_, word) => {
-                format!("{}, but {}", condition(&word.events), machine.state_of(&word.events))
+                let (condition, state) = machine.waits_for(&word.events);
+                format!("{condition}, but {state}")
             }
             Self::Dma(descriptor) => match machine.unsatisfied_dma(descriptor) {
                 Some((condition, state)) => format!("{condition}, but {state}"),
@@ -267,11 +303,16 @@ impl<'a> Queues<'a> {
         ExecError::Item { item: self.item(queue, index), fault }
     }
 
-    /// Runs the next item of a queue, whose wait must hold.
-    fn run_next(&mut self, machine: &mut Machine, slot: Slot) -> Result<(), ExecError> {
+    /// Runs the next item of a queue.
+    fn run_next(
+        &mut self,
+        machine: &mut Machine,
+        slot: Slot,
+        waits: Waits,
+    ) -> Result<(), ExecError> {
         let index = self.done.get(&slot).copied().unwrap_or_default();
         let Some(head) = self.get(slot, index) else { return Ok(()) };
-        head.run(machine).map_err(|fault| self.failed(slot, index, fault))?;
+        head.run(machine, waits).map_err(|fault| self.failed(slot, index, fault))?;
         self.done.insert(slot, index + 1);
         Ok(())
     }
@@ -298,7 +339,7 @@ impl<'a> Queues<'a> {
                 return Err(ExecError::Deadlock(self.waiting(machine)));
             }
             let slot = ready[random.below(ready.len())];
-            self.run_next(machine, slot)?;
+            self.run_next(machine, slot, Waits::Hold)?;
         }
     }
 

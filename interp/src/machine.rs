@@ -1,14 +1,13 @@
 //! The state of one NeuronCore as far as this subset sees it.
 
+use partita_backend::counters::Counters;
 use partita_isa::Target;
 
 use crate::memory::{Memory, PARTITIONS, Place};
 use crate::numeric::simd::Simd;
 
-/// Number of registers (ISA 3.2), semaphores and events (ISA 2.4).
+/// Number of registers (ISA 3.2).
 pub const REGISTERS: usize = 64;
-pub const SEMAPHORES: usize = 256;
-pub const EVENTS: usize = 256;
 
 /// Limits and switches of a run. None of them changes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +41,8 @@ pub struct Machine {
     pub accumulators: [f32; PARTITIONS],
     /// The lane table of 0x69 (ISA 9.10).
     pub lane_table: [u8; 32],
-    pub semaphores: [u32; SEMAPHORES],
-    pub events: [bool; EVENTS],
+    /// Semaphores and events.
+    pub counters: Counters,
     /// Elements on their way between channels; kept between words.
     pub(crate) staged: Vec<u8>,
 }
@@ -82,8 +81,7 @@ impl Machine {
             registers: [0; REGISTERS],
             accumulators: [0.0; PARTITIONS],
             lane_table,
-            semaphores: [0; SEMAPHORES],
-            events: [false; EVENTS],
+            counters: Counters::default(),
             staged: Vec::new(),
         })
     }

@@ -40,10 +40,15 @@ impl Machine {
             return Err(self.unsatisfied(&word.events));
         }
         self.start(&word.events);
-        let plan = Plan::new(self, engine, word)?;
-        self.run(&plan)?;
+        self.take_effect(engine, word)?;
         self.complete(&word.events);
         Ok(())
+    }
+
+    /// What the word does to memory and hidden state, without its wait and its update.
+    pub(crate) fn take_effect(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
+        let plan = Plan::new(self, engine, word)?;
+        self.run(&plan)
     }
 
     /// Runs a plan that was made for this machine.

@@ -7,8 +7,9 @@ use partita::backend::program::Program;
 use partita::interp::exec;
 use partita::ir::{TensorData, TensorType};
 
+use super::cost::Costed;
 use super::run::{self, describe};
-use crate::cli::{Common, WordInput};
+use crate::cli::{Common, CostInput, WordInput};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Reading};
 use crate::tensors::{TensorFlags, Wanted, fp8};
@@ -19,6 +20,11 @@ pub struct Options {
     pub file: PathBuf,
     #[command(flatten)]
     pub tensors: TensorFlags,
+    /// Run by engines: in the order of a simulation of all queues, and print its timeline.
+    #[arg(long)]
+    pub engines: bool,
+    #[command(flatten)]
+    pub cost: CostInput,
     #[command(flatten)]
     pub words: WordInput,
     #[command(flatten)]
@@ -63,16 +69,26 @@ pub fn run(options: &Options) -> Outcome {
         })
         .collect();
     let inputs = options.tensors.load(&wanted, fp8(program.target), quiet)?;
-    let results = execute(&program, &inputs)?;
-    let mut text = describe(&program);
+    let costed = Costed::new(&program, &options.cost)?;
+    let results = execute(&program, &inputs, &costed, options.engines)?;
+    let mut text = describe(&program, &costed, options.engines);
     let agree = options.tensors.finish(&results, fp8(program.target), &mut text)?;
     run::finish(&options.common, &options.tensors, &text, agree)
 }
 
-/// The results of a program by name.
-pub fn execute(program: &Program, inputs: &[TensorData]) -> Outcome<Vec<(String, TensorData)>> {
-    let results =
-        exec::run(program, inputs, &exec::Options::default()).map_err(Failure::message)?;
+/// The results of a program by name, run in program order or in that of its timeline.
+pub fn execute(
+    program: &Program,
+    inputs: &[TensorData],
+    costed: &Costed,
+    engines: bool,
+) -> Outcome<Vec<(String, TensorData)>> {
+    let options = exec::Options::default();
+    let results = match engines {
+        false => exec::run(program, inputs, &options),
+        true => exec::run_in_order(program, inputs, &options, &costed.timeline()?.order()),
+    };
+    let results = results.map_err(Failure::message)?;
     let names = program.io.outputs.iter().map(|tensor| tensor.name.clone());
     Ok(names.zip(results).collect())
 }

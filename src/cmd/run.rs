@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use partita::backend::cost::ProgramCost;
 use partita::backend::program::{IoTensor, Program};
 use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
 use partita::ir::{Func, TensorData};
 
 use super::compile::{self, Compilation};
-use super::{cost, exec};
+use super::cost::{self, Costed};
+use super::exec;
 use crate::arrays::shape_text;
-use crate::cli::{Common, InputFormat};
+use crate::cli::{Common, CostInput, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
 use crate::input::{self, Input, Reading};
@@ -30,6 +30,11 @@ pub struct Options {
     /// Run the reference as well and compare within its own bound.
     #[arg(long)]
     pub verify: bool,
+    /// Run by engines: in the order of a simulation of all queues, and print its timeline.
+    #[arg(long)]
+    pub engines: bool,
+    #[command(flatten)]
+    pub cost: CostInput,
     /// Run each part between `// -----` lines as a program of its own.
     #[arg(long)]
     pub split_input_file: bool,
@@ -64,8 +69,9 @@ fn run_one(options: &Options, compilation: &Compilation, text: &mut String) -> O
     let func = compilation.entry()?;
     let fp8 = fp8(program.target);
     let inputs = options.tensors.load(&wanted(func)?, fp8, options.common.quiet)?;
-    let results = exec::execute(program, &inputs)?;
-    text.push_str(&describe(program));
+    let costed = Costed::new(program, &options.cost)?;
+    let results = exec::execute(program, &inputs, &costed, options.engines)?;
+    text.push_str(&describe(program, &costed, options.engines));
     let mut agree = options.tensors.finish(&results, fp8, text)?;
     if options.verify {
         agree &= verify(compilation, func, &inputs, &results, text)?;
@@ -124,7 +130,7 @@ fn verify(
 }
 
 /// Shapes, sizes and cost of a program. Writing to a string cannot fail.
-pub fn describe(program: &Program) -> String {
+pub fn describe(program: &Program, costed: &Costed, engines: bool) -> String {
     let mut out = String::new();
     let mut list = |kind: &str, tensors: &[IoTensor]| {
         for tensor in tensors {
@@ -139,7 +145,7 @@ pub fn describe(program: &Program) -> String {
     };
     list("input", &program.io.inputs);
     list("output", &program.io.outputs);
-    let cost = ProgramCost::of(program);
+    let cost = &costed.cost;
     let words: Vec<String> =
         cost.engines.iter().map(|engine| format!("{} {}", engine.engine, engine.words)).collect();
     let _ = writeln!(
@@ -150,7 +156,10 @@ pub fn describe(program: &Program) -> String {
         cost.dma.descriptors,
         cost.dma.bytes
     );
-    let _ = writeln!(out, "{}", cost::line(&cost));
+    let _ = writeln!(out, "{}", cost::line(costed));
+    if let (true, Ok(timeline)) = (engines, &costed.timeline) {
+        out.push_str(&timeline.summary().text());
+    }
     out
 }
 

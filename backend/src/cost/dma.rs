@@ -1,6 +1,5 @@
 //! Time of one descriptor.
 
-use partita_isa::Generation;
 use partita_isa::dma::{Descriptor, DmaDim, DmaSpace};
 
 use super::profile::Profile;
@@ -19,8 +18,8 @@ pub struct DmaCost {
 }
 
 /// Prices a descriptor. Bytes count by what is written, so a broadcast costs its destination.
-pub fn dma_cost(descriptor: &Descriptor, generation: Generation) -> DmaCost {
-    let figures = &Profile::of(generation).dma;
+pub fn dma_cost(descriptor: &Descriptor, profile: &Profile) -> DmaCost {
+    let figures = &profile.dma;
     let bytes = descriptor.bytes();
     let row = run(descriptor, |dim| dim.src_stride).min(run(descriptor, |dim| dim.dst_stride));
     let slowdown = match (transposes(descriptor), descriptor.src.space, descriptor.dst.space) {

@@ -78,6 +78,24 @@ impl Operand {
         })
     }
 
+    /// Every byte between the lowest and the highest is touched; false where steps overlap.
+    pub fn has_no_gap(&self) -> bool {
+        let mut dims: Vec<(u64, u64)> = self
+            .steps
+            .iter()
+            .zip(&self.counts)
+            .filter(|&(_, &count)| count > 1)
+            .map(|(&step, &count)| (u64::from(step.unsigned_abs()), u64::from(count)))
+            .collect();
+        dims.sort_unstable();
+        let mut run = 1u64;
+        dims.iter().all(|&(step, count)| {
+            let follows = step == run;
+            run = run.saturating_mul(count);
+            follows
+        })
+    }
+
     /// The pattern visits an address twice.
     pub fn revisits(&self) -> bool {
         let mut dims: Vec<(u64, u64)> = self

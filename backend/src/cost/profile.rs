@@ -7,6 +7,13 @@ use std::sync::LazyLock;
 
 use partita_isa::{AluOp, CostClass, Dtype, Engine, Generation};
 use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::Value;
+
+mod figures;
+mod overlay;
+
+pub use figures::AssumedFigure;
+pub use overlay::ProfileError;
 
 /// Where a figure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -26,7 +33,7 @@ pub struct Figure<T> {
 }
 
 /// The figures of one generation.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub name: String,
@@ -49,10 +56,13 @@ pub struct Profile {
     pub shared_bus: Figure<f64>,
     #[serde(deserialize_with = "engines")]
     pub engines: BTreeMap<Engine, EngineFigures>,
+    /// What it was read from: figures are changed there, by their path.
+    #[serde(skip)]
+    source: Value,
 }
 
 /// A word that reads what the word before it on the same engine wrote.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DependentRead {
     /// Words of fewer elements pay.
@@ -62,7 +72,7 @@ pub struct DependentRead {
 }
 
 /// An operand whose innermost step spans more bytes than this multiplies the element term.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongStep {
     pub above_bytes: Figure<u64>,
@@ -70,7 +80,7 @@ pub struct LongStep {
 }
 
 /// Engines of which one waits while another works on SBUF.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusive {
     #[serde(deserialize_with = "engine_list")]
@@ -79,7 +89,7 @@ pub struct Exclusive {
 }
 
 /// Figures of the DMA queues.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DmaFigures {
     /// Shared by all descriptors under way; 1 GB/s is one byte a nanosecond.
@@ -99,7 +109,7 @@ pub struct DmaFigures {
 }
 
 /// Figures of one engine: a word takes `fixed + max(floor, elements × N) + extra` cycles.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineFigures {
     pub clock_ghz: Figure<f64>,
@@ -112,7 +122,7 @@ pub struct EngineFigures {
 }
 
 /// Figures of one class of opcodes on one engine.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassFigures {
     /// Cycles per element of the source.
@@ -127,7 +137,7 @@ pub struct ClassFigures {
 }
 
 /// A factor under a condition.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mode {
     pub when: Condition,
@@ -136,7 +146,7 @@ pub struct Mode {
 }
 
 /// Cycles on top under a condition.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extra {
     pub when: Condition,
@@ -145,7 +155,7 @@ pub struct Extra {
 }
 
 /// What must hold of a word; all that is given must.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Condition {
     /// Every operand's data type is in this named set.
@@ -192,6 +202,9 @@ pub enum Memory {
     SourcesSplit,
 }
 
+/// The two engines whose port to SBUF is one: a fast mode of the first is slowed while the second works.
+pub(crate) const SHARED_BUS: (Engine, Engine) = (Engine::Dve, Engine::Pool);
+
 /// The names of the classes in the files.
 const CLASSES: [(&str, CostClass); 17] = [
     ("elementwise", CostClass::Elementwise),
@@ -221,7 +234,10 @@ static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         include_str!("../../profiles/v5.json"),
     ]
     .into_iter()
-    .map(|text| serde_json::from_str(text).expect("the profiles are part of the crate, and tested"))
+    .map(|text| {
+        let source = serde_json::from_str(text).expect("the profiles are part of the crate");
+        Profile::from_source(source).expect("the profiles are part of the crate, and tested")
+    })
     .collect()
 });
 

@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::program::Program;
 
 use super::dma::dma_cost;
-use super::profile::Profile;
+use super::profile::{Profile, Tag};
 use super::word::queue_costs;
 
 /// What a program costs, without a schedule: how long each engine and the DMA queues work, and the bound that follows.
 ///
-/// The makespan, the end of the last item in a simulation of all queues, is not part of it.
+/// The makespan, the end of the last item in a simulation of all queues, is [`crate::timeline`]'s.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProgramCost {
     pub target: String,
@@ -21,7 +21,7 @@ pub struct ProgramCost {
     pub engines: Vec<EngineCost>,
     pub dma: DmaTotals,
     /// The larger of: the busiest engine with the first load and the last store around it, and the transfers with one
-    /// latency. No schedule of these words and descriptors is shorter.
+    /// latency. No schedule of a program whose busiest engine works on what is loaded is shorter.
     pub bound_ns: f64,
 }
 
@@ -43,6 +43,8 @@ pub struct OpcodeCost {
     pub opcode: String,
     pub words: usize,
     pub cycles: u64,
+    /// Words of which some figure is assumed.
+    pub assumed: usize,
 }
 
 /// All descriptors together.
@@ -56,15 +58,13 @@ pub struct DmaTotals {
 }
 
 impl ProgramCost {
-    /// Prices a program under the profile of its target.
-    pub fn of(program: &Program) -> Self {
-        let generation = program.target.generation;
-        let profile = Profile::of(generation);
+    /// Prices a program under a profile.
+    pub fn new(program: &Program, profile: &Profile) -> Self {
         let engines: Vec<EngineCost> =
             program.words.keys().map(|&engine| EngineCost::of(program, engine, profile)).collect();
         let mut dma = DmaTotals { descriptors: program.dma.len(), bytes: 0, busy_ns: 0.0 };
         for descriptor in &program.dma {
-            let cost = dma_cost(descriptor, generation);
+            let cost = dma_cost(descriptor, profile);
             dma.bytes = dma.bytes.saturating_add(cost.bytes);
             dma.busy_ns += cost.transfer_ns;
         }
@@ -93,7 +93,7 @@ impl ProgramCost {
 impl EngineCost {
     fn of(program: &Program, engine: Engine, profile: &Profile) -> Self {
         let words = program.words.get(&engine).map_or(&[][..], Vec::as_slice);
-        let costs = queue_costs(words, engine, program.target.generation);
+        let costs = queue_costs(words, engine, profile, program.target.generation);
         let mut by_opcode: BTreeMap<Option<Opcode>, OpcodeCost> = BTreeMap::new();
         for (word, cost) in words.iter().zip(&costs) {
             let opcode = Instruction::decode(word).opcode();
@@ -101,8 +101,10 @@ impl EngineCost {
                 opcode: opcode.map_or("unknown", Opcode::name).to_owned(),
                 words: 0,
                 cycles: 0,
+                assumed: 0,
             });
             row.words += 1;
+            row.assumed += usize::from(cost.is_some_and(|cost| cost.tag == Tag::A));
             row.cycles = row.cycles.saturating_add(cost.map_or(0, |cost| cost.cycles));
         }
         let cycles = by_opcode.values().fold(0u64, |sum, row| sum.saturating_add(row.cycles));

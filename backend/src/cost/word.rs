@@ -6,7 +6,7 @@ use super::operands::{Operand, View};
 use super::profile::{Condition, Memory, Profile, Tag};
 
 /// Of a larger destination only the extent is compared.
-const MAX_COMPARED: u64 = 1 << 16;
+const MAX_COMPARED: u64 = 1 << 13;
 
 /// The price of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,35 +17,41 @@ pub struct WordCost {
     pub elements: u64,
     /// `A` when any figure that went into it is assumed.
     pub tag: Tag,
+    /// Priced by a mode that is faster than its class.
+    pub fast: bool,
+    /// Some operand is in SBUF.
+    pub on_sbuf: bool,
 }
 
 /// The price of a word by itself; `None` for an opcode that the profile does not price on this engine.
 pub fn word_cost(
     instruction: &Instruction,
     engine: Engine,
+    profile: &Profile,
     generation: Generation,
 ) -> Option<WordCost> {
-    Priced::new(instruction, engine, generation)?.cost
+    Priced::new(instruction, engine, profile, generation)?.cost
 }
 
 /// Prices of the words of one engine in their order: a word that reads what the one before it wrote pays for the wait.
 pub fn queue_costs<'a>(
     words: impl IntoIterator<Item = &'a Word>,
     engine: Engine,
+    profile: &Profile,
     generation: Generation,
 ) -> Vec<Option<WordCost>> {
-    let waiting = &Profile::of(generation).dependent_read;
+    let waiting = &profile.dependent_read;
     let mut previous: Option<Priced> = None;
     words
         .into_iter()
         .map(|word| {
-            let current = Priced::new(&Instruction::decode(word), engine, generation);
+            let current = Priced::new(&Instruction::decode(word), engine, profile, generation);
             let mut cost = current.as_ref().and_then(|priced| priced.cost);
             if let (Some(cost), Some(before), Some(now)) = (&mut cost, &previous, &current)
                 && cost.elements < waiting.below_elements.value
                 && reads_what_was_written(&before.view, &now.view, generation)
             {
-                cost.cycles += waiting.cycles.value as u64;
+                cost.cycles = cost.cycles.saturating_add(whole(waiting.cycles.value));
             }
             previous = current;
             cost
@@ -59,16 +65,31 @@ struct Priced {
 }
 
 impl Priced {
-    fn new(instruction: &Instruction, engine: Engine, generation: Generation) -> Option<Self> {
+    fn new(
+        instruction: &Instruction,
+        engine: Engine,
+        profile: &Profile,
+        generation: Generation,
+    ) -> Option<Self> {
         let opcode = instruction.opcode()?;
         let view = View::of(instruction);
-        let cost = price(&view, opcode, engine, generation);
+        let cost = price(&view, opcode, engine, profile, generation);
         Some(Self { view, cost })
     }
 }
 
-fn price(view: &View, opcode: Opcode, engine: Engine, generation: Generation) -> Option<WordCost> {
-    let profile = Profile::of(generation);
+/// A part of a cycle is a cycle.
+fn whole(cycles: f64) -> u64 {
+    cycles.ceil() as u64
+}
+
+fn price(
+    view: &View,
+    opcode: Opcode,
+    engine: Engine,
+    profile: &Profile,
+    generation: Generation,
+) -> Option<WordCost> {
     let figures = profile.engines.get(&engine)?;
     let class = figures.classes.get(&opcode.info().cost)?;
     let elements = view.elements();
@@ -92,7 +113,9 @@ fn price(view: &View, opcode: Opcode, engine: Engine, generation: Generation) ->
         assumed |= extra.tag == Tag::A;
     }
     let tag = if assumed { Tag::A } else { Tag::D };
-    Some(WordCost { cycles: cycles as u64, elements, tag })
+    let fast = factor < class.elements;
+    let on_sbuf = view.reads().chain(&view.destination).any(|operand| !operand.in_psum(generation));
+    Some(WordCost { cycles: whole(cycles), elements, tag, fast, on_sbuf })
 }
 
 /// Bytes between two neighbours of the innermost dimension.
@@ -165,10 +188,14 @@ fn meet(written: (&Operand, u32), read: (&Operand, u32), generation: Generation)
     if read_low + distance >= high || low >= read_high + distance {
         return false;
     }
+    let (size, read_size) = (written.size() as i64, read.size() as i64);
+    if written.has_no_gap() {
+        let within = |start: i64| start < high && low < start + read_size;
+        return read.offsets().any(|offset| within(offset + distance));
+    }
     if written.elements() > MAX_COMPARED {
         return true;
     }
-    let (size, read_size) = (written.size() as i64, read.size() as i64);
     let mut spots: Vec<i64> = written.offsets().collect();
     spots.sort_unstable();
     read.offsets().any(|offset| {

@@ -143,6 +143,8 @@ codes! {
         "use forms whose effect is written in the words";
     ResetState "E0610" "hidden state is used before any word sets it"
         "set it first, so that nothing depends on the reset value";
+    CostProfile "E0701" "the cost profile cannot be used"
+        "write only the figures to change, in the form of docs/cost.md";
 
     Internal "E0901" "the compiler broke one of its own promises"
         "this is a fault of Partita; please report it with the program";
