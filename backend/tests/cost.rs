@@ -247,3 +247,134 @@ fn hidden_state_is_waited_for_as_well() {
     ];
     assert_eq!(queue_cycles(&words, Dve, Cayman), [128, 164, 128]);
 }
+
+/// A word that streams `n` floats per partition from SBUF to SBUF.
+fn streamed(opcode: Opcode, n: u16) -> Instruction {
+    let mut word = Instruction::blank(opcode);
+    match &mut word.body {
+        Body::TensorTensor(b) => {
+            b.src0_mem_pattern = Pattern::contiguous(0, n);
+            b.src1_mem_pattern = Pattern::contiguous(0x4000, n);
+            b.dst_mem_pattern = Pattern::contiguous(0x8000, n);
+        }
+        Body::ExtendedTensorTensor(b) => {
+            b.src0_mem_pattern = Pattern::contiguous(0, n);
+            b.src1_mem_pattern = Pattern::contiguous(0x4000, n);
+            b.dst_mem_pattern = Pattern::contiguous(0x8000, n);
+        }
+        Body::TensorReduce(b) => {
+            b.src_mem_pattern = Pattern::contiguous(0, n);
+            b.dst_mem_pattern = Pattern::contiguous(0x8000, n);
+        }
+        Body::CrossLaneReduce(b) => {
+            b.src_mem_pattern = Pattern::contiguous(0, n);
+            b.dst_mem_pattern = Pattern::contiguous(0x8000, n);
+        }
+        Body::TensorScalar(b) => {
+            b.src_mem_pattern = Pattern::contiguous(0, n);
+            b.dst_mem_pattern = Pattern::contiguous(0x8000, n);
+        }
+        Body::ScalarTensorTensor(b) => {
+            b.src0_mem_pattern = Pattern::contiguous(0, n);
+            b.src1_mem_pattern = Pattern::contiguous(0x4000, n);
+            b.dst_mem_pattern = Pattern::contiguous(0x8000, n);
+        }
+        Body::TensorScalarSelect(b) => {
+            b.src0_mem_pattern = Pattern::contiguous(0, n);
+            b.dst_mem_pattern = Pattern::contiguous(0x8000, n);
+        }
+        Body::LoadMaskSelect(_) | Body::Unknown(_) => {}
+    }
+    word
+}
+
+/// The rows of the table for 512 floats in SBUF, where no fast mode holds: the same on every generation.
+#[test]
+fn every_row_of_the_table() {
+    const N: u64 = 512;
+    use Opcode::*;
+    let rows: [(&[Opcode], Engine, u64, Tag); 23] = [
+        (&[Copy, Cast], Dve, N, Tag::D),
+        (&[TensorScalarArithOp, TensorScalarBitvecOp], Dve, N, Tag::D),
+        (&[TensorScalarPtrArithOp, TensorScalarPtrBitvecOp], Dve, N, Tag::D),
+        (&[TensorTensorArithOp, TensorTensorBitvecOp], Dve, 2 * N, Tag::D),
+        (&[ScalarTensorTensorArith, ScalarTensorTensorBitvec], Dve, 2 * N, Tag::D),
+        (&[TensorReduceArithOp, TensorReduceBitvecOp], Dve, N, Tag::D),
+        (&[TransposeTensorReduceArithOp, TransposeTensorReduceBitvecOp], Dve, N, Tag::A),
+        (&[TransposeTensorScalarArithOp], Dve, N, Tag::A),
+        (&[StreamTranspose, StreamShuffle], Dve, N, Tag::D),
+        (&[LoadMaskSelect], Dve, 64, Tag::A),
+        (&[TensorCumulativeArithOp, TensorCumulativeBitvecOp], Dve, N, Tag::A),
+        (&[TensorScalarCacheCumulative], Dve, N, Tag::A),
+        (&[TensorScalarCacheReduce], Dve, N + 64, Tag::D),
+        (&[Exponential], Dve, N, Tag::A),
+        (&[Reciprocal], Dve, 8 * N, Tag::D),
+        (&[CopyPredicated, CastPredicated], Dve, 2 * N, Tag::D),
+        (&[TensorScalarSelect], Dve, N, Tag::A),
+        (&[Copy, Cast, TensorReduceArithOp, TransposeTensorReduceArithOp], Pool, 150 + N, Tag::A),
+        (&[TensorTensorArithOp], Pool, 150 + 2 * N, Tag::A),
+        (&[CrossLaneReduceArith, CrossLaneReduceBitvec], Pool, 150 + 4 * N, Tag::A),
+        (&[ExtendedTensorTensorArith], Pool, 150 + 2 * N, Tag::A),
+        (&[Copy, Cast], Act, N, Tag::D),
+        (&[Reciprocal], Act, N, Tag::A),
+    ];
+    for generation in Generation::ALL {
+        for (opcodes, engine, cycles, tag) in rows {
+            for &opcode in opcodes {
+                let cost = price(&streamed(opcode, 512), engine, generation);
+                assert_eq!(
+                    (cost.cycles, cost.tag),
+                    (cycles, tag),
+                    "{opcode} {engine} {generation}"
+                );
+                let short = price(&streamed(opcode, 1), engine, generation).cycles;
+                let floor = if engine == Pool { 150 } else { 64 };
+                assert!((floor..=floor + 64).contains(&short), "{opcode} {engine}: {short}");
+            }
+        }
+    }
+    // The packed opcodes of SUNDA.
+    for (opcode, cycles) in [
+        (TensorTensorAddBf16, 150 + 2 * N),
+        (TensorTensorMultBf16, 150 + 2 * N),
+        (TensorTensorSubtractBf16, 150 + 2 * N),
+        (TensorReduceAddBf16, 150 + N),
+        (TensorReduceMaxBf16, 150 + N),
+    ] {
+        assert_eq!(cycles_of(opcode), cycles, "{opcode}");
+    }
+    fn cycles_of(opcode: Opcode) -> u64 {
+        cycles(&streamed(opcode, 512), Pool, Sunda)
+    }
+}
+
+/// Half the cycles for sums and maxima of BF16 in SBUF, on every generation; no other 2-byte type, no other operation.
+#[test]
+fn reductions_of_bf16_are_fast() {
+    let word = |dtype: Dtype, op: AluOp, from: u32| {
+        let mut word = streamed(Opcode::TensorReduceArithOp, 512);
+        if let Body::TensorReduce(body) = &mut word.body {
+            (body.in_dtype, body.out_dtype, body.op) = (dtype.code(), dtype.code(), op.code());
+            body.src_mem_pattern.start_addr = from;
+        }
+        word
+    };
+    for generation in [Sunda, Cayman, Mariana] {
+        let of = |dtype, op, from| cycles(&word(dtype, op, from), Dve, generation);
+        assert_eq!(of(Bfloat16, AluOp::Add, 0), 256, "{generation}");
+        assert_eq!(of(Bfloat16, AluOp::Max, 0), 256, "{generation}");
+        assert_eq!(of(Bfloat16, AluOp::Min, 0), 512, "{generation}");
+        assert_eq!(of(Dtype::Fp16, AluOp::Add, 0), 512, "{generation}");
+        assert_eq!(of(Bfloat16, AluOp::Add, PSUM), 512, "{generation}");
+        assert_eq!(of(Fp32, AluOp::Add, 0), 512, "{generation}");
+    }
+}
+
+/// 8-bit floats count as 2-byte floats from MARIANA on, for two sources too.
+#[test]
+fn small_floats_are_fast_from_mariana_on() {
+    let add = two(Opcode::TensorTensorArithOp, AluOp::Add, Fp8Exp4, [0, 0x4000, 0x8000], 512);
+    assert_eq!([Sunda, Cayman, Mariana].map(|g| cycles(&add, Dve, g)), [1024, 1024, 512]);
+    let both_psum = two(Opcode::TensorTensorArithOp, AluOp::Add, Bfloat16, [0, 0x4000, PSUM], 512);
+    assert_eq!(cycles(&both_psum, Dve, Cayman), 512, "the destination may be in PSUM");
+}
