@@ -23,6 +23,8 @@ pub enum Command {
     Compile(cmd::compile::Options),
     /// Execute a program image or an assembler file.
     Exec(cmd::exec::Options),
+    /// Read StableHLO and print it in the tensor dialect.
+    Import(cmd::import::Options),
     /// Run passes over IR and print it.
     Opt(cmd::opt::Options),
     /// Assemble text to raw words or an image.

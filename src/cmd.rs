@@ -7,6 +7,7 @@ pub mod conform;
 pub mod cost;
 pub mod dis;
 pub mod exec;
+pub mod import;
 pub mod isa;
 pub mod opt;
 pub mod passes;
@@ -23,6 +24,7 @@ pub fn dispatch(command: &Command) -> Outcome {
         Command::Run(options) => run::run(options),
         Command::Compile(options) => compile::run(options),
         Command::Exec(options) => exec::run(options),
+        Command::Import(options) => import::run(options),
         Command::Opt(options) => opt::run(options),
         Command::As(options) => assemble::run(options),
         Command::Dis(options) => dis::run(options),
@@ -43,6 +45,7 @@ impl Command {
             Command::Run(options) => &options.common,
             Command::Compile(options) => &options.common,
             Command::Exec(options) => &options.common,
+            Command::Import(options) => &options.common,
             Command::Opt(options) => &options.common,
             Command::As(options) => &options.common,
             Command::Dis(options) => &options.common,

@@ -210,10 +210,11 @@ fn detect(bytes: &[u8]) -> InputFormat {
         .find(|line| !line.is_empty() && !matches!(line, [b'#' | b';', ..] | [b'/', b'/', ..]));
     let line = line.unwrap_or_default();
     let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word.as_bytes()));
-    let has_loc_lines = start.starts_with(b"#loc");
-    if has_loc_lines || begins(&["module", "func.func", "\"builtin.module\"", "stablehlo."]) {
+    if begins(&["module", "builtin.module", "func.func", "\"builtin.module\""])
+        && is_stablehlo(bytes)
+    {
         InputFormat::Stablehlo
-    } else if begins(&["func", "private", "target"]) {
+    } else if begins(&["module", "func", "private", "target"]) {
         InputFormat::Pta
     } else if is_hex_word(line) {
         InputFormat::Hex
@@ -222,6 +223,16 @@ fn detect(bytes: &[u8]) -> InputFormat {
     } else {
         InputFormat::Pta
     }
+}
+
+/// `module {` and `func.func` begin the project's own text too: words of the body tell.
+fn is_stablehlo(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let holds = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark));
+    if holds(&["stablehlo.", "chlo.", "\"builtin.module\""]) {
+        return true;
+    }
+    !holds(&["= tensor.", " tile.", " tpb."]) && holds(&["func.func"])
 }
 
 fn is_hex_word(line: &[u8]) -> bool {

@@ -9,6 +9,7 @@ mod files;
 mod filetest;
 mod input;
 mod npy;
+mod program;
 mod tensors;
 
 use std::process::ExitCode;

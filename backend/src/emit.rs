@@ -173,7 +173,7 @@ impl Emitter<'_> {
                 }
                 OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. })
                 | OpKind::Return => {}
-                OpKind::Tensor(_) => {
+                OpKind::Tensor(_) | OpKind::Check(_) => {
                     self.fault(Some(id), "an operation on tensors is left".to_owned())
                 }
             }

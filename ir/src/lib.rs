@@ -15,6 +15,7 @@
 //! builder both ask it, so the rule for a shape stands once.
 
 pub mod builder;
+pub mod checks;
 pub mod data;
 pub mod diag;
 pub mod entity;
@@ -24,6 +25,7 @@ pub mod infer;
 pub mod literal;
 pub mod module;
 pub mod ops;
+pub mod stablehlo;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -37,5 +39,5 @@ pub use literal::Literal;
 pub use module::{
     ArgAttrs, DEFAULT_TARGET, Func, Module, Op, Operand, RandomRange, Value, ValueDef,
 };
-pub use ops::{DmaOp, ElementwiseOp, InstOp, MachineOp, OpKind, TensorOp};
+pub use ops::{CheckOp, DmaOp, ElementwiseOp, InstOp, MachineOp, OpKind, TensorOp};
 pub use types::{ElemType, Space, TensorType, TileType, Type};

@@ -339,6 +339,15 @@ impl Func {
         }
     }
 
+    /// Renames a value to the hint, or the hint with the least number that is free.
+    pub fn rename(&mut self, value: ValueId, hint: &str) {
+        let name = self.fresh_name(hint);
+        if let Some(names) = &mut self.names.0 {
+            names.used.insert(name.as_str().into());
+        }
+        self.values[value].name = name.into();
+    }
+
     /// Adds an operation to the arena, with one result per name hint and type,
     /// but not to the body.
     pub fn make_op(

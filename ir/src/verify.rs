@@ -13,6 +13,7 @@
 mod attrs;
 #[doc(inline)]
 pub use attrs::check_random;
+mod check;
 mod machine;
 mod tensor;
 
@@ -163,6 +164,7 @@ impl FuncVerifier<'_> {
             match &op.kind {
                 OpKind::Tensor(kind) => self.tensor_op(id, op, kind),
                 OpKind::Machine(kind) => self.machine_op(id, op, kind),
+                OpKind::Check(kind) => self.check_op(id, op, *kind),
                 OpKind::Return if position != last => {
                     let span = self.func.spans.op(id).map_or(Span::NONE, |spans| spans.whole);
                     let error = Diagnostic::error(

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use partita::backend::{asm_file, image};
-use partita::ir::diag::Code;
-use partita::ir::{Diagnostic, Func, Module, Source, Span, text};
+use partita::ir::checks::{self, Check};
+use partita::ir::{Func, Module, Source};
 use partita::passes::{self, Compiled, Context, Pipeline};
 
 use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::input::{self, Input, Language, Reading};
+use crate::program::{Choice, Entry, load};
 
 /// What is written.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,8 @@ pub enum Emit {
 pub struct Options {
     /// The program; `-` is standard input.
     pub file: PathBuf,
-    /// The function to compile, where the module does not leave just one choice.
-    #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
+    #[command(flatten)]
+    pub choice: Choice,
     /// What is written: an image, unless --to ends before the words.
     #[arg(long, value_enum)]
     pub emit: Option<Emit>,
@@ -60,10 +60,14 @@ pub struct Compilation {
     pub module: Module,
     pub entry: String,
     pub compiled: Compiled,
+    /// What the program says of its own results.
+    pub checks: Vec<Check>,
+    /// Results of the function as written; further ones are for its checks.
+    pub results: usize,
 }
 
 impl Compilation {
-    /// The function that was compiled, as it was written.
+    /// The function that was compiled: as it was written, but for its checks.
     pub fn entry(&self) -> Outcome<&Func> {
         let missing = || Failure::Message(format!("there is no function @{}", self.entry));
         self.module.func(&self.entry).ok_or_else(missing)
@@ -90,14 +94,13 @@ pub fn run(options: &Options) -> Outcome {
     let Input::Ir(source, language) = input::read(&options.file, reading)? else {
         return Err(Failure::about(&options.file, "is compiled already"));
     };
-    let entry = options.entry.as_deref();
     if options.to.is_some() {
-        let module = lower(source, language, entry, &options.common, &pipeline)?;
+        let module = lower(source, language, &options.choice, &options.common, &pipeline)?;
         return files::write(output, module.to_string().as_bytes());
     }
     let settings = passes::Options { pipeline, ..passes::Options::default() };
     let Compiled { program, tile_module, tpb_module, .. } =
-        compile_with(source, language, entry, &options.common, &settings)?.compiled;
+        compile_with(source, language, &options.choice, &options.common, &settings)?.compiled;
     match (emit, output) {
         (Emit::Image, _) => {
             files::write(output, &image::write(&program).map_err(Failure::Message)?)
@@ -119,93 +122,65 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What only StableHLO's texts hold: `module {` and `func.func` are the project's own as well.
-const STABLEHLO_MARKS: [&str; 3] = ["stablehlo.", "chlo.", "\"builtin.module\""];
-
-/// Reads a module and verifies it.
-pub fn load(source: Source, language: Language) -> Outcome<(Source, Module)> {
-    let marked = || STABLEHLO_MARKS.iter().any(|mark| source.text.contains(mark));
-    if language == Language::StableHlo && marked() {
-        return Err(Failure::Message(format!(
-            "{}: StableHLO is not read by this version",
-            source.name
-        )));
-    }
-    match text::load(&source) {
-        Ok(module) => Ok((source, module)),
-        Err(found) => Err(Failure::Diagnostics(Some(Box::new(source)), found)),
-    }
-}
-
 /// Reads, verifies and compiles one program.
 pub fn compile(
     source: Source,
     language: Language,
-    entry: Option<&str>,
+    choice: &Choice,
     common: &Common,
 ) -> Outcome<Compilation> {
-    compile_with(source, language, entry, common, &passes::Options::default())
+    compile_with(source, language, choice, common, &passes::Options::default())
 }
 
 fn compile_with(
     source: Source,
     language: Language,
-    entry: Option<&str>,
+    choice: &Choice,
     common: &Common,
     options: &passes::Options,
 ) -> Outcome<Compilation> {
-    let (source, module) = load(source, language)?;
-    let fail = |found| Failure::Diagnostics(Some(Box::new(source.clone())), found);
-    let entry = choose_entry(&module, entry).map_err(fail)?.to_owned();
-    let target = common.target_or(module.target);
-    let compiled = passes::compile(&module, &entry, &target, options).map_err(fail)?;
-    Ok(Compilation { module, entry, compiled })
+    compile_entry(&load(source, language, choice, common)?.only()?, common, options)
+}
+
+/// Compiles each function that is to be run.
+pub fn compile_each(
+    source: Source,
+    language: Language,
+    choice: &Choice,
+    common: &Common,
+) -> Outcome<Vec<Compilation>> {
+    let loaded = load(source, language, choice, common)?;
+    let options = passes::Options::default();
+    loaded.each().map(|entry| compile_entry(&entry, common, &options)).collect()
+}
+
+fn compile_entry(
+    entry: &Entry,
+    common: &Common,
+    options: &passes::Options,
+) -> Outcome<Compilation> {
+    let (func, checks) = checks::split(entry.func).map_err(Failure::message)?;
+    let module = Module { target: entry.target, funcs: vec![func] };
+    let target = common.target_or(entry.target);
+    let compiled = passes::compile(&module, &entry.func.name, &target, options)
+        .map_err(|found| entry.fail(found))?;
+    let results = entry.func.result_types.len();
+    Ok(Compilation { module, entry: entry.func.name.clone(), compiled, checks, results })
 }
 
 /// Runs passes on one function of a program.
 fn lower(
     source: Source,
     language: Language,
-    entry: Option<&str>,
+    choice: &Choice,
     common: &Common,
     pipeline: &Pipeline,
 ) -> Outcome<Module> {
-    let (source, module) = load(source, language)?;
-    let fail = |found| Failure::Diagnostics(Some(Box::new(source.clone())), found);
-    let entry = choose_entry(&module, entry).map_err(fail)?;
-    let funcs = module.func(entry).into_iter().cloned().collect();
-    let mut context = Context::new(common.target_or(module.target));
+    let loaded = load(source, language, choice, common)?;
+    let entry = loaded.only()?;
+    let (func, _) = checks::split(entry.func).map_err(Failure::message)?;
+    let mut context = Context::new(common.target_or(entry.target));
     pipeline
-        .run(&Module { funcs, ..module.clone() }, &mut context, true, &mut ())
-        .map_err(|stopped| fail(stopped.found))
-}
-
-/// The function asked for, else `@main`, else the only public one.
-fn choose_entry<'a>(
-    module: &'a Module,
-    asked: Option<&'a str>,
-) -> Result<&'a str, Vec<Diagnostic>> {
-    let public: Vec<&Func> = module.funcs.iter().filter(|func| !func.private).collect();
-    let names =
-        || public.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>().join(", ");
-    let fault = |message: String| {
-        vec![Diagnostic::error(Code::UndefinedValue, message, Span::NONE).help(
-            match public.is_empty() {
-                true => "the module has no public function".to_owned(),
-                false => format!("choose one with --entry: {}", names()),
-            },
-        )]
-    };
-    if let Some(name) = asked.map(|name| name.trim_start_matches('@')) {
-        return match module.func(name) {
-            Some(func) => Ok(&func.name),
-            None => Err(fault(format!("there is no function @{name}"))),
-        };
-    }
-    match (module.func("main"), &public[..]) {
-        (Some(main), _) => Ok(&main.name),
-        (None, [only]) => Ok(&only.name),
-        (None, []) => Err(fault("there is nothing to run".to_owned())),
-        (None, _) => Err(fault("more than one function could be run".to_owned())),
-    }
+        .run(&Module { target: entry.target, funcs: vec![func] }, &mut context, true, &mut ())
+        .map_err(|stopped| entry.fail(stopped.found))
 }

@@ -21,14 +21,14 @@ use crate::cli::{Common, CostInput, Format, WordInput};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 use crate::input::{self, Input, Reading};
+use crate::program::Choice;
 
 #[derive(Args)]
 pub struct Options {
     /// An image, assembler text, words (with --engine), or a program, which is compiled first.
     pub file: PathBuf,
-    /// The function to compile.
-    #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
+    #[command(flatten)]
+    pub choice: Choice,
     /// List every word and descriptor with its price and times.
     #[arg(long)]
     pub items: bool,
@@ -114,8 +114,7 @@ struct Item {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let program =
-        program(&options.file, &options.words, options.entry.as_deref(), &options.common)?;
+    let program = program(&options.file, &options.words, &options.choice, &options.common)?;
     let costed = Costed::new(&program, &options.cost)?;
     let assumed = match &costed.timeline {
         Ok(timeline) => sensitivity(&program, &costed.profile, timeline.makespan_ps),
@@ -141,14 +140,14 @@ pub fn run(options: &Options) -> Outcome {
 pub fn program(
     file: &Path,
     words: &WordInput,
-    entry: Option<&str>,
+    choice: &Choice,
     common: &Common,
 ) -> Outcome<Program> {
     let reading =
         Reading { format: words.input_format, target: common.target, engine: words.engine };
     match input::read(file, reading)? {
         Input::Ir(source, language) => {
-            Ok(compile::compile(source, language, entry, common)?.compiled.program)
+            Ok(compile::compile(source, language, choice, common)?.compiled.program)
         }
         input => program_of(input, common),
     }

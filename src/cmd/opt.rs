@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use partita::ir::Source;
+use partita::ir::{Source, checks};
 use partita::passes::repro::{
     Configuration, Crash, Failure as PassFailure, configuration, run_guarded,
 };
@@ -18,11 +18,11 @@ use partita::passes::{Context, PassInfo, Pipeline};
 use serde::Serialize;
 
 use super::check::json;
-use super::compile;
 use crate::cli::{Common, Format, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
 use crate::input::{self, Input, Language, Reading};
+use crate::program::{HloFlags, load_all};
 use remarks::{PlacedRemark, RemarkFilter};
 use watch::Watcher;
 
@@ -85,6 +85,8 @@ pub struct Options {
     /// What the input is, instead of finding it out from the content.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub input_format: Option<InputFormat>,
+    #[command(flatten)]
+    pub reading: HloFlags,
     /// With json, the result is one record with the IR, the counts and the remarks.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -191,7 +193,10 @@ fn run_one(
     language: Language,
     index: usize,
 ) -> Outcome<Record> {
-    let (source, module) = compile::load(source, language)?;
+    let (source, mut module) = load_all(source, language, options.reading, &options.common)?;
+    for func in &mut module.funcs {
+        *func = checks::split(func).map_err(Failure::message)?.0;
+    }
     let target = plan.target.or(module.target).unwrap_or_default();
     let mut context = Context { fuel: plan.fuel.clone(), ..Context::new(target) };
     if let Some(path) = &options.emit_repro {

@@ -16,15 +16,15 @@ use crate::cli::{Common, CostInput, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
 use crate::input::{self, Input, Reading};
+use crate::program::Choice;
 use crate::tensors::{TensorFlags, Wanted, fp8};
 
 #[derive(Args)]
 pub struct Options {
     /// The program; `-` is standard input.
     pub file: PathBuf,
-    /// The function to run, where the module does not leave just one choice.
-    #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
+    #[command(flatten)]
+    pub choice: Choice,
     #[command(flatten)]
     pub tensors: TensorFlags,
     /// Run the reference as well and compare within its own bound.
@@ -57,9 +57,10 @@ pub fn run(options: &Options) -> Outcome {
     let parts = if options.split_input_file { input::split(source)? } else { vec![source] };
     let (mut text, mut agree) = (String::new(), true);
     for part in parts {
-        let entry = options.entry.as_deref();
-        let compilation = compile::compile(part, language, entry, &options.common)?;
-        agree &= run_one(options, &compilation, &mut text)?;
+        let compiled = compile::compile_each(part, language, &options.choice, &options.common)?;
+        for compilation in compiled {
+            agree &= run_one(options, &compilation, &mut text)?;
+        }
     }
     finish(&options.common, &options.tensors, &text, agree)
 }
@@ -72,11 +73,42 @@ fn run_one(options: &Options, compilation: &Compilation, text: &mut String) -> O
     let costed = Costed::new(program, &options.cost)?;
     let results = exec::execute(program, &inputs, &costed, options.engines)?;
     text.push_str(&describe(program, &costed, options.engines));
-    let mut agree = options.tensors.finish(&results, fp8, text)?;
+    let mut agree = checks(compilation, &results, text)?;
+    // Beyond the program's own results lie those that its checks ask for.
+    let own = results.get(..compilation.results).unwrap_or(&results);
+    agree &= options.tensors.finish(own, fp8, text)?;
     if options.verify {
         agree &= verify(compilation, func, &inputs, &results, text)?;
     }
     Ok(agree)
+}
+
+/// What the program says of its own results. Writing to a string cannot fail.
+fn checks(
+    compilation: &Compilation,
+    results: &[(String, TensorData)],
+    text: &mut String,
+) -> Outcome<bool> {
+    if compilation.checks.is_empty() {
+        return Ok(true);
+    }
+    let fp8 = fp8(compilation.compiled.program.target);
+    let values: Vec<TensorData> = results.iter().map(|(_, data)| data.clone()).collect();
+    let mut failed = 0;
+    for check in &compilation.checks {
+        if let Some(failure) = check.run(&values, fp8).map_err(Failure::Message)? {
+            failed += 1;
+            let (place, got, want) = &failure.first;
+            let _ = writeln!(
+                text,
+                "check {} of @{}: {} of {} elements differ; element {place} is {got}, not {want}",
+                check.op, compilation.entry, failure.mismatches, failure.elements
+            );
+        }
+    }
+    let all = compilation.checks.len();
+    let _ = writeln!(text, "checks of @{}: {} of {all} hold", compilation.entry, all - failed);
+    Ok(failed == 0)
 }
 
 fn wanted(func: &Func) -> Outcome<Vec<Wanted>> {

@@ -22,14 +22,14 @@ use crate::cli::{Common, CostInput, WordInput};
 use crate::failure::Outcome;
 use crate::files::Output;
 use crate::input::{self, Input, Reading};
+use crate::program::Choice;
 
 #[derive(Args)]
 pub struct Options {
     /// An image, assembler text, words (with --engine), or a program, which is compiled first.
     pub file: PathBuf,
-    /// The function to compile.
-    #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
+    #[command(flatten)]
+    pub choice: Choice,
     #[command(flatten)]
     pub words: WordInput,
     #[command(flatten)]
@@ -44,10 +44,10 @@ pub fn run(options: &Options) -> Outcome {
         target: options.common.target,
         engine: options.words.engine,
     };
-    let entry = options.entry.as_deref();
     let (program, lines) = match input::read(&options.file, reading)? {
         Input::Ir(source, language) => {
-            let compilation = compile::compile(source.clone(), language, entry, &options.common)?;
+            let compilation =
+                compile::compile(source.clone(), language, &options.choice, &options.common)?;
             let lines = lines(compilation.entry()?, &source);
             let Compilation { compiled, .. } = compilation;
             (compiled.program, lines)

@@ -146,6 +146,17 @@ codes! {
     CostProfile "E0701" "the cost profile cannot be used"
         "write only the figures to change, in the form of docs/cost.md";
 
+    HloOp "E0701" "a StableHLO operation outside of what is compiled"
+        "docs/stablehlo.md lists what is compiled, and what to do instead of the rest";
+    HloType "E0702" "a StableHLO type outside of what is compiled"
+        "docs/stablehlo.md lists the types";
+    HloForm "E0703" "a StableHLO operation lacks something, or has it wrong"
+        "see the operation in StableHLO's specification";
+    HloInline "E0704" "calls that cannot be put in line"
+        "calls go to functions of the module, without recursion and within limits of depth and size";
+    HloNote "N0701" "a StableHLO program is compiled otherwise than it might be"
+        "docs/stablehlo.md tells how operations are compiled";
+
     Internal "E0901" "the compiler broke one of its own promises"
         "this is a fault of Partita; please report it with the program";
 }

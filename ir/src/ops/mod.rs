@@ -1,9 +1,11 @@
 //! The operations, as closed enums whose small vocabularies are tables.
 
+mod check;
 mod elementwise;
 mod machine;
 mod tensor;
 
+pub use check::CheckOp;
 pub use elementwise::{Class, Domain, ElementwiseOp};
 pub use machine::{DmaOp, InstOp, MachineOp};
 pub use tensor::{
@@ -18,6 +20,8 @@ pub enum OpKind {
     Tensor(TensorOp),
     /// A buffer, an instruction or a transfer.
     Machine(MachineOp),
+    /// A comparison of two tensors, for self-checking programs; no result.
+    Check(CheckOp),
     /// The last operation of a function; its operands are the results.
     Return,
 }
@@ -28,6 +32,7 @@ impl OpKind {
         match self {
             OpKind::Tensor(op) => op.kind_name().full(),
             OpKind::Machine(op) => op.kind_name(),
+            OpKind::Check(op) => op.name(),
             OpKind::Return => "return",
         }
     }
@@ -50,6 +55,12 @@ impl OpKind {
 impl From<MachineOp> for OpKind {
     fn from(op: MachineOp) -> Self {
         OpKind::Machine(op)
+    }
+}
+
+impl From<CheckOp> for OpKind {
+    fn from(op: CheckOp) -> Self {
+        OpKind::Check(op)
     }
 }
 

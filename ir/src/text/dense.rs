@@ -4,7 +4,7 @@ use std::num::IntErrorKind;
 
 use crate::data::TensorData;
 use crate::literal::Literal;
-use crate::types::{MAX_RANK, TensorType};
+use crate::types::{ElemType, MAX_RANK, TensorType};
 
 /// What is wrong in a constant, and at which byte of the payload.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,10 +28,45 @@ const MAX_SPLAT_BYTES: u64 = 1 << 30;
 /// The payload is malformed, does not match the shape, or holds a literal that
 /// the element type has no value for.
 pub fn read(payload: &str, ty: &TensorType) -> Result<TensorData> {
+    read_as(payload, ty, element_bits)
+}
+
+/// Reads the payload of a constant of doubles, each rounded once to `f32`, the element type of `ty`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_f64(payload: &str, ty: &TensorType) -> Result<TensorData> {
+    read_as(payload, ty, |literal, _| {
+        let value = match literal {
+            Literal::Bits(bits) => f64::from_bits(bits),
+            Literal::Float(value) => value,
+            Literal::Int(value) => value as f64,
+            Literal::Bool(_) => return Err("a truth value is no number".to_owned()),
+        };
+        Ok(u64::from((value as f32).to_bits()))
+    })
+}
+
+/// The bits of an element that a word spells.
+///
+/// # Errors
+/// The word is no literal, or the type has no value for it.
+pub fn element(word: &str, dtype: ElemType) -> std::result::Result<u64, String> {
+    element_bits(literal(word)?, dtype)
+}
+
+fn element_bits(literal: Literal, dtype: ElemType) -> std::result::Result<u64, String> {
+    literal.to_bits(dtype).map_err(|error| error.to_string())
+}
+
+/// Gives a literal its bits in an element type.
+type ToBits = fn(Literal, ElemType) -> std::result::Result<u64, String>;
+
+fn read_as(payload: &str, ty: &TensorType, to_bits: ToBits) -> Result<TensorData> {
     if ty.bytes().is_none_or(|bytes| bytes > MAX_SPLAT_BYTES) {
         return error(0, format!("a constant of type `{ty}` is too large to be held"));
     }
-    let mut reader = Reader { text: payload, pos: 0 };
+    let mut reader = Reader { text: payload, pos: 0, to_bits };
     reader.space();
     let data = match reader.peek() {
         Some(b'"') => reader.hex_string(ty)?,
@@ -52,6 +87,7 @@ pub fn read(payload: &str, ty: &TensorType) -> Result<TensorData> {
 struct Reader<'a> {
     text: &'a str,
     pos: usize,
+    to_bits: ToBits,
 }
 
 impl Reader<'_> {
@@ -151,7 +187,7 @@ impl Reader<'_> {
         }
         let literal = literal(word).or_else(|message| error(at, message))?;
         self.pos += end;
-        literal.to_bits(ty.dtype).or_else(|e| error(at, e.to_string()))
+        (self.to_bits)(literal, ty.dtype).or_else(|message| error(at, message))
     }
 
     /// `"0x0102…"`: the bytes as they lie in memory.
@@ -224,7 +260,6 @@ fn finite(word: &str) -> std::result::Result<Literal, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::ElemType;
 
     fn ints(text: &str, shape: &[u64]) -> std::result::Result<Vec<i128>, String> {
         let ty = TensorType::new(shape.iter().copied(), ElemType::I16);

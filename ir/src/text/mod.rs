@@ -8,6 +8,7 @@ mod dense;
 mod grammar;
 mod print;
 mod read;
+mod read_check;
 mod read_fields;
 mod read_func;
 mod read_machine;
@@ -15,6 +16,9 @@ mod read_type;
 mod scan;
 mod suggest;
 
+pub(crate) use dense::{
+    DenseError, element as dense_element, read as read_dense, read_f64 as read_dense_f64,
+};
 pub use print::print_func;
 pub use suggest::nearest;
 

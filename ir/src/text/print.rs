@@ -8,7 +8,7 @@ use crate::data::TensorData;
 use crate::entity::{OpId, ValueId};
 use crate::literal::Literal;
 use crate::module::{DEFAULT_TARGET, Func, Module, Op, Operand};
-use crate::ops::{MachineOp, OpKind, Seed, TensorOp};
+use crate::ops::{CheckOp, MachineOp, OpKind, Seed, TensorOp};
 use crate::types::{ElemType, Type};
 
 /// A constant of more elements prints its bytes as one string.
@@ -204,6 +204,7 @@ impl Printer<'_> {
                 self.tensor_op(kind, &op.operands);
             }
             OpKind::Machine(kind) => self.machine_op(kind, op),
+            OpKind::Check(kind) => self.check(*kind, op),
         }
         if let Some(&result) = op.results.first() {
             self.put(" : ");
@@ -333,6 +334,25 @@ impl Printer<'_> {
                 // The operation's name says already that it is a transfer.
                 self.put(text.strip_prefix("dma").unwrap_or(&text));
             }
+        }
+    }
+
+    fn check(&mut self, kind: CheckOp, op: &Op) {
+        self.put(kind.name());
+        self.put(" ");
+        self.operands(&op.operands);
+        match kind {
+            CheckOp::Eq => {}
+            CheckOp::AlmostEq { tolerance } => {
+                self.show(format_args!(" tolerance {}", Literal::Float(tolerance)));
+            }
+            CheckOp::Close { min_ulps, max_ulps } => {
+                self.show(format_args!(" ulps {min_ulps}:{max_ulps}"));
+            }
+        }
+        self.put(" : ");
+        if let Some(value) = op.value_operands().next().and_then(|id| self.func.values.get(id)) {
+            self.ty(&value.ty);
         }
     }
 

@@ -36,9 +36,9 @@ pub struct FuncReader<'s> {
 }
 
 /// An operation's operands as read: `None` when one of them is unusable.
-struct Operands {
-    list: Option<SmallVec<[Operand; 3]>>,
-    spans: SmallVec<[Span; 3]>,
+pub(super) struct Operands {
+    pub(super) list: Option<SmallVec<[Operand; 3]>>,
+    pub(super) spans: SmallVec<[Span; 3]>,
 }
 
 impl<'s> FuncReader<'s> {
@@ -147,7 +147,12 @@ impl<'s> FuncReader<'s> {
         self.text.get(span.range()).unwrap_or("")
     }
 
-    fn ty(&mut self, pair: &P<'_>, base: usize, diagnostics: &mut Vec<Diagnostic>) -> Option<Type> {
+    pub(super) fn ty(
+        &mut self,
+        pair: &P<'_>,
+        base: usize,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Type> {
         let text = pair.as_str();
         if let Some((last, ty)) = &self.last_type
             && *last == text
@@ -218,6 +223,7 @@ impl<'s> FuncReader<'s> {
             match pair.as_rule() {
                 Rule::assign => self.assign(pair, base, diagnostics),
                 Rule::return_op => self.return_op(pair, base, diagnostics),
+                Rule::check_op => self.check_op(pair, base, diagnostics),
                 _ => {}
             }
         }
@@ -339,7 +345,7 @@ impl<'s> FuncReader<'s> {
     }
 
     /// Resolves one operand. What cannot be used empties the list.
-    fn operand(
+    pub(super) fn operand(
         &mut self,
         pair: &P<'_>,
         base: usize,

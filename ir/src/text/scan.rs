@@ -1,7 +1,7 @@
 //! Cuts a module's text into pieces before the grammar sees it.
 //!
 //! A piece is a function's header, one statement, a closing brace, or a line of
-//! module syntax. The cuts depend on a few words only: `%name =`, `return`,
+//! module syntax. The cuts depend on a few words only: `%name =`, `return`, `check.…`,
 //! `func` and the like begin a piece wherever they stand, since none of them can
 //! occur within another. A wrong statement thus costs itself and nothing else.
 //! Brackets are counted on the way, because the grammar recurses on the stack.
@@ -107,6 +107,7 @@ impl<'a> Scanner<'a> {
             b"module" => Some(PieceKind::ModuleOpen),
             b"target" => Some(PieceKind::Target),
             b"return" => Some(PieceKind::Statement),
+            _ if word.starts_with(b"check.") => Some(PieceKind::Statement),
             _ if word.starts_with(b"tile.") || word.starts_with(b"tpb.") => {
                 Some(PieceKind::Machine)
             }

@@ -1,0 +1,111 @@
+//! Calls put in line.
+
+use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
+
+use super::body::said;
+use super::table::is_check;
+use super::{Attr, Call, Code, Diagnostic, Fault, HloFunc, Lower, Made, Slot};
+use crate::entity::ValueId;
+use crate::stablehlo::read::File;
+use crate::stablehlo::read::syntax::{Op, Region};
+
+/// The deepest calls within calls.
+const MAX_CALLS: usize = 64;
+
+/// The function that an operation names.
+fn callee<'s>(op: &Op<'s>, name: &str) -> Option<&'s str> {
+    let attr = op.any_attr(&[name]).or_else(|| {
+        op.attrs.iter().find(|attr| attr.name.is_empty() && matches!(attr.value, Attr::Symbol(_)))
+    })?;
+    match attr.value {
+        Attr::Symbol(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Whether a function, or one it calls, compares a result with what is expected.
+pub(crate) fn has_checks<'s>(file: &File<'s>, func: &HloFunc<'s>) -> bool {
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut pending: Vec<&Region<'s>> = func.body.iter().collect();
+    while let Some(region) = pending.pop() {
+        for op in &region.ops {
+            if is_check(op) {
+                return true;
+            }
+            let called = match op.name {
+                "call" | "func.call" => callee(op, "callee"),
+                "stablehlo.composite" => callee(op, "decomposition"),
+                _ => None,
+            };
+            if let Some(name) = called.filter(|name| seen.insert(name)) {
+                let body = file.funcs.iter().find(|func| func.name == name);
+                pending.extend(body.and_then(|func| func.body.as_ref()));
+            }
+        }
+    }
+    false
+}
+
+/// `call @f(%a) : …`
+pub(super) fn call<'f, 's>(lower: &mut Lower<'f, 's>, call: &Call<'f, 's>) -> Made {
+    let name = callee(call.op, "callee").ok_or_else(|| call.malformed("names no function"))?;
+    in_line(lower, call, name)
+}
+
+/// `composite "name" %a {decomposition = @f}`: what it decomposes to.
+pub(super) fn composite<'f, 's>(lower: &mut Lower<'f, 's>, call: &Call<'f, 's>) -> Made {
+    let name =
+        callee(call.op, "decomposition").ok_or_else(|| call.malformed("names no decomposition"))?;
+    in_line(lower, call, name)
+}
+
+fn in_line<'f, 's>(lower: &mut Lower<'f, 's>, call: &Call<'f, 's>, name: &'s str) -> Made {
+    let fault = |message: String| call.error(Code::HloInline, message);
+    let Some(func) = lower.file.funcs.iter().find(|func| func.name == name) else {
+        return Err(fault(format!("there is no function `@{name}`")));
+    };
+    let Some(body) = &func.body else { return Err(fault(format!("`@{name}` has no body"))) };
+    if lower.calls.contains(&name) {
+        return Err(fault(format!("`@{name}` calls itself")));
+    }
+    if lower.calls.len() >= MAX_CALLS {
+        return Err(fault(format!("calls are nested more than {MAX_CALLS} deep")));
+    }
+    if func.args.len() != call.args.len() {
+        let (want, got) = (func.args.len(), call.args.len());
+        return Err(call.malformed(format_args!("`@{name}` takes {want} arguments, not {got}")));
+    }
+    for (arg, &value) in func.args.iter().zip(&call.args) {
+        let want = lower.tensor_type(arg.ty, arg.span)?;
+        if lower.ty(value) != want {
+            let have = lower.ty(value);
+            let message = format!("`@{name}` takes a `{want}` for `%{}`, not a `{have}`", arg.name);
+            return Err(Box::new(
+                Diagnostic::error(Code::OperandType, message, call.op.name_span)
+                    .also(arg.span, "this argument"),
+            ));
+        }
+    }
+    let outer = std::mem::replace(&mut lower.scopes, vec![Default::default()]);
+    lower.calls.push(name);
+    lower.bind_args(&func.args, &call.args);
+    let returned = lower.block(body);
+    lower.calls.pop();
+    lower.scopes = outer;
+    let slots: Vec<Slot> = returned.map(|(_, slots)| slots).ok_or_else(said)?;
+    let values: SmallVec<[ValueId; 1]> =
+        slots.into_iter().collect::<Option<_>>().ok_or_else(said)?;
+    Ok(values)
+}
+
+/// Values pass it unchanged: nothing here moves operations across one another.
+pub(super) fn barrier<'s>(_: &mut Lower<'_, 's>, call: &Call<'_, 's>) -> Made {
+    Ok(call.args.iter().copied().collect())
+}
+
+/// One operand handed on.
+pub(super) fn pass<'s>(call: &Call<'_, 's>) -> Result<SmallVec<[ValueId; 1]>, Fault> {
+    call.arity(1)?;
+    Ok(smallvec![call.arg(0)?])
+}
