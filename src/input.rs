@@ -204,7 +204,10 @@ fn detect(bytes: &[u8]) -> InputFormat {
     if !is_text {
         return InputFormat::Raw;
     }
+    // A byte order mark is no part of the text.
     let line = start
+        .strip_prefix("\u{feff}".as_bytes())
+        .unwrap_or(start)
         .split(|&byte| byte == b'\n')
         .map(<[u8]>::trim_ascii)
         .find(|line| !line.is_empty() && !matches!(line, [b'#' | b';', ..] | [b'/', b'/', ..]));
