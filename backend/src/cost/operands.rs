@@ -78,16 +78,19 @@ impl Operand {
         })
     }
 
-    /// Every byte between the lowest and the highest is touched; false where steps overlap.
-    pub fn has_no_gap(&self) -> bool {
-        let mut dims: Vec<(u64, u64)> = self
-            .steps
-            .iter()
-            .zip(&self.counts)
-            .filter(|&(_, &count)| count > 1)
+    /// Length of step and count of the dimensions that take a step, the shortest step first.
+    fn by_step(&self) -> Vec<(u64, u64)> {
+        let dims = self.steps.iter().zip(&self.counts).filter(|&(_, &count)| count > 1);
+        let mut dims: Vec<(u64, u64)> = dims
             .map(|(&step, &count)| (u64::from(step.unsigned_abs()), u64::from(count)))
             .collect();
         dims.sort_unstable();
+        dims
+    }
+
+    /// Every byte between the lowest and the highest is touched; false where steps overlap.
+    pub fn has_no_gap(&self) -> bool {
+        let dims = self.by_step();
         let mut run = 1u64;
         dims.iter().all(|&(step, count)| {
             let follows = step == run;
@@ -98,14 +101,7 @@ impl Operand {
 
     /// The pattern visits an address twice.
     pub fn revisits(&self) -> bool {
-        let mut dims: Vec<(u64, u64)> = self
-            .steps
-            .iter()
-            .zip(&self.counts)
-            .filter(|&(_, &count)| count > 1)
-            .map(|(&step, &count)| (u64::from(step.unsigned_abs()), u64::from(count)))
-            .collect();
-        dims.sort_unstable();
+        let dims = self.by_step();
         // Each step beyond all that the smaller ones reach: nothing can meet.
         let mut reach = 0;
         let nested = dims.iter().all(|&(step, count)| {
