@@ -147,7 +147,7 @@ fn traces_are_in_order() {
             assert!(arrow["ts"].as_f64() <= end["ts"].as_f64(), "{arrow} {end}");
         }
         assert_eq!(
-            of("C").last().map(|event| event["args"]["descriptors"].clone()),
+            of("C").next_back().map(|event| event["args"]["descriptors"].clone()),
             Some(0.into())
         );
     }
