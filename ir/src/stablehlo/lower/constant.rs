@@ -45,10 +45,10 @@ pub(super) fn elements<'s>(
     ty: &TensorType,
 ) -> Result<ValueId, Fault> {
     let (payload, at, own) = match attr {
-        Attr::Dense { payload, at, ty } => (*payload, *at, *ty),
+        Attr::Dense { payload, at, ty, .. } => (*payload, *at, *ty),
         Attr::Raw(alias) if lower.file.aliases.contains_key(alias) => {
             match lower.file.aliases.get(alias) {
-                Some(Attr::Dense { payload, at, ty }) => (*payload, *at, *ty),
+                Some(Attr::Dense { payload, at, ty, .. }) => (*payload, *at, *ty),
                 _ => return Err(call.malformed("the alias is no `dense<…>`")),
             }
         }

@@ -66,6 +66,10 @@ fn narrow(lower: &mut Lower<'_, '_>, x: ValueId, exponent: i64, mantissa: i64) -
     let bits = lower.b.bitcast(x, ElemType::Ui32)?;
     let sign = lower.two(BitwiseAnd, bits, int(0x8000_0000))?;
     let mut size = lower.two(BitwiseAnd, bits, int(0x7FFF_FFFF))?;
+    if mantissa == 0 {
+        // Without a mantissa there is no NaN: one becomes an infinity.
+        size = lower.two(Min, size, int(0x7F80_0000))?;
+    }
     if mantissa < 23 {
         // Half a unit, less one when the kept part is even, carries exactly where nearest even asks for it.
         let dropped = 23 - mantissa;
@@ -86,6 +90,9 @@ fn narrow(lower: &mut Lower<'_, '_>, x: ValueId, exponent: i64, mantissa: i64) -
     }
     let joined = lower.two(BitwiseOr, size, sign)?;
     let result = lower.b.bitcast(joined, ElemType::F32)?;
+    if mantissa == 0 {
+        return Ok(result);
+    }
     let is_nan = lower.two(IsNe, x, x)?;
     lower.choose(is_nan, x, result)
 }

@@ -182,7 +182,7 @@ pub(super) fn compare<'s>(lower: &mut Lower<'_, 's>, call: &Call<'_, 's>) -> Mad
     let dtype = lower.dtype(a);
     let fits = match kind {
         "NOTYPE" => true,
-        "FLOAT" | "TOTALORDER" => dtype.is_float(),
+        "FLOAT" | "TOTALORDER" | "WEAKORDER" => dtype.is_float(),
         "SIGNED" => dtype.is_signed(),
         "UNSIGNED" => dtype.is_int() && !dtype.is_signed(),
         _ => return Err(call.refused(format_args!("comparisons of type {kind} are not compiled"))),
@@ -191,6 +191,7 @@ pub(super) fn compare<'s>(lower: &mut Lower<'_, 's>, call: &Call<'_, 's>) -> Mad
         return Err(call.malformed(format_args!("a {kind} comparison of `{dtype}`")));
     }
     let made = match kind {
+        "WEAKORDER" => weak_order(lower, a).and_then(|a| Ok((a, weak_order(lower, b)?))),
         "TOTALORDER" => total_order(lower, a).and_then(|a| Ok((a, total_order(lower, b)?))),
         _ if dtype == ElemType::I1 => widened(lower, a).and_then(|a| Ok((a, widened(lower, b)?))),
         _ => Ok((a, b)),
@@ -217,4 +218,14 @@ fn total_order(lower: &mut Lower<'_, '_>, x: ValueId) -> Inferred {
     let magnitude = Operand::Literal(Literal::Int((1i128 << (width - 1)) - 1));
     let flips = lower.two(BitwiseAnd, sign, magnitude)?;
     lower.two(BitwiseXor, bits, flips)
+}
+
+/// As [`total_order`], but the zeros are equal, and all NaN are equal and above +∞.
+fn weak_order(lower: &mut Lower<'_, '_>, x: ValueId) -> Inferred {
+    let zero = lower.two(IsEq, x, 0.0f32)?;
+    let one_zero = lower.choose(zero, 0.0f32, x)?;
+    let ordered = total_order(lower, one_zero)?;
+    let nan = lower.two(IsNe, x, x)?;
+    let top = (1i64 << (lower.dtype(ordered).width() - 1)) - 1;
+    lower.choose(nan, top, ordered)
 }

@@ -1,9 +1,12 @@
 //! Shapes and data movement.
 
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::{Attr, Call, Code, Fault, Lower, Made, wrong};
+use crate::data::TensorData;
 use crate::entity::ValueId;
+use crate::eval::{EvalOptions, fold_op};
 use crate::module::Operand;
 use crate::ops::{OpKind, PadAmounts, SliceRange, TensorOp};
 use crate::types::ElemType;
@@ -169,36 +172,32 @@ fn unknown(call: &Call<'_, '_>) -> Fault {
     Box::new((*fault).help("make the start a constant, or use a mask with `select`"))
 }
 
-/// The value of a scalar that is a constant, seen through conversions of shape.
-fn known_int(lower: &Lower<'_, '_>, mut value: ValueId) -> Option<i128> {
-    for _ in 0..16 {
-        let func = lower.b.func();
-        let op = &func.ops[func.def_op(value)?];
-        match &op.kind {
-            OpKind::Tensor(TensorOp::Constant(data)) if data.len() == 1 => {
-                return if data.dtype().is_int() { data.int(0) } else { None };
-            }
-            OpKind::Tensor(TensorOp::Reshape | TensorOp::Broadcast { .. }) => {
-                value = op.value_operands().next()?;
-            }
-            OpKind::Tensor(TensorOp::Wrap) => {
-                let inner = known_int_once(lower, op.value_operands().next()?)?;
-                let dtype = func.ty(value).dtype();
-                let bits = crate::eval::convert::wrap_int(inner, dtype);
-                return Some(crate::literal::int_from_bits(bits, dtype));
-            }
-            _ => return None,
+/// The most operations that are evaluated to find the value of a scalar.
+const MAX_STEPS: usize = 256;
+
+/// The value of a scalar that constants alone determine.
+fn known_int(lower: &Lower<'_, '_>, value: ValueId) -> Option<i128> {
+    let func = lower.b.func();
+    let mut known: FxHashMap<ValueId, TensorData> = FxHashMap::default();
+    let mut pending = vec![value];
+    for _ in 0..MAX_STEPS {
+        let Some(&next) = pending.last() else { break };
+        let id = func.def_op(next)?;
+        let small = func.tensor_ty(next)?.elements()? <= 64;
+        let wanted = |value: &ValueId| !known.contains_key(value);
+        let missing: Vec<ValueId> = func.ops[id].value_operands().filter(wanted).collect();
+        if !small {
+            return None;
+        } else if missing.is_empty() {
+            let data = fold_op(func, id, |value| known.get(&value), &EvalOptions::default());
+            known.insert(next, data.ok()??);
+            pending.pop();
+        } else {
+            pending.extend(missing);
         }
     }
-    None
-}
-
-fn known_int_once(lower: &Lower<'_, '_>, value: ValueId) -> Option<i128> {
-    let func = lower.b.func();
-    match &func.ops[func.def_op(value)?].kind {
-        OpKind::Tensor(TensorOp::Constant(data)) if data.len() == 1 => data.int(0),
-        _ => None,
-    }
+    let data = known.get(&value)?;
+    if data.dtype().is_int() && data.len() == 1 { data.int(0) } else { None }
 }
 
 /// `dynamic_slice %x, %i, %j, sizes = [1, 4]`, where the starts are constants.
@@ -288,7 +287,7 @@ pub(super) fn scalar(
     bits: u64,
     dtype: ElemType,
 ) -> super::elementwise::Inferred {
-    lower.b.constant(crate::data::TensorData::scalar(dtype, bits))
+    lower.b.constant(TensorData::scalar(dtype, bits))
 }
 
 /// The elements of a value that is a constant, seen through repetition.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::body::{Combine, Values, is_identity};
 use super::reduce::{parts, started};
 use super::shape::{known_bits, spread};
-use super::{Attr, Call, Fault, Lower, Made, wrong};
+use super::{Call, Fault, Lower, Made, wrong};
 use crate::entity::ValueId;
 use crate::infer::InferError;
 use crate::ops::{ElementwiseOp, Emit, PadAmounts, ReduceOp, SliceRange};
@@ -65,14 +65,9 @@ fn windows(call: &Call<'_, '_>, rank: usize) -> Result<Vec<Window>, Fault> {
     let list = |name: &str, default: i64, count: usize| -> Result<Vec<i64>, Fault> {
         let list = match call.attr(&[name]) {
             None => vec![default; count],
-            Some(attr) => match attr.ints() {
-                // One number stands for all of `dense<…>`.
-                Some(list) if list.len() == 1 && matches!(attr, Attr::Dense { .. }) => {
-                    vec![list[0]; count]
-                }
-                Some(list) => list,
-                None => return Err(call.malformed(format_args!("`{name}` is no list of numbers"))),
-            },
+            Some(attr) => attr
+                .ints()
+                .ok_or_else(|| call.malformed(format_args!("`{name}` is no list of numbers")))?,
         };
         if list.len() == count {
             Ok(list)

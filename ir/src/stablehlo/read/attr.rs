@@ -34,7 +34,10 @@ impl<'s> Parser<'s> {
             Attr::Number(_) | Attr::Str(_) | Attr::Dense { .. } if self.accept(Token::Colon) => {
                 let ty = self.ty()?;
                 Ok(match value {
-                    Attr::Dense { payload, at, .. } => Attr::Dense { payload, at, ty: Some(ty) },
+                    Attr::Dense { payload, at, .. } => {
+                        let count = self.file.types.elements(ty);
+                        Attr::Dense { payload, at, ty: Some(ty), count }
+                    }
                     value => value,
                 })
             }
@@ -57,7 +60,7 @@ impl<'s> Parser<'s> {
                 let at = self.start() + "dense<".len();
                 let text = self.next();
                 let payload = text.get("dense<".len()..text.len() - 1).unwrap_or("");
-                Ok(Attr::Dense { payload, at, ty: None })
+                Ok(Attr::Dense { payload, at, ty: None, count: 0 })
             }
             Token::Array => {
                 let text = self.next();

@@ -85,11 +85,12 @@ pub enum Attr<'s> {
     Word(&'s str),
     /// Without the `@`.
     Symbol(&'s str),
-    /// The payload of `dense<…>`, and where it begins.
+    /// The payload of `dense<…>`, where it begins, and the type after it with its number of elements.
     Dense {
         payload: &'s str,
         at: usize,
         ty: Option<TypeId>,
+        count: u64,
     },
     /// What stands in `array<…>`.
     Array(&'s str),
@@ -105,6 +106,9 @@ pub enum Attr<'s> {
     /// `dense_resource<…>`
     Refused(&'s str),
 }
+
+/// The longest list that one number may stand for.
+const MAX_LIST: u64 = 1024;
 
 impl<'s> Op<'s> {
     pub fn attr(&self, name: &str) -> Option<&NamedAttr<'s>> {
@@ -127,7 +131,14 @@ impl<'s> Attr<'s> {
                 let (_, items) = text.split_once(':').unwrap_or((text, ""));
                 split_ints(items)
             }
-            Attr::Dense { payload, .. } => split_ints(payload),
+            Attr::Dense { payload, count, .. } => {
+                let ints = split_ints(payload)?;
+                // One number stands for all.
+                Some(match ints.as_slice() {
+                    &[one] if *count > 1 && *count <= MAX_LIST => vec![one; *count as usize],
+                    _ => ints,
+                })
+            }
             Attr::List(items) => {
                 let mut all = Vec::with_capacity(items.len());
                 for item in items {

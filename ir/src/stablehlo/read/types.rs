@@ -61,6 +61,14 @@ impl<'s> Types<'s> {
         self.list.get(id.0 as usize).map_or(&NONE, |(ty, _)| ty)
     }
 
+    /// Elements of a tensor type, 0 of any other.
+    pub fn elements(&self, id: TypeId) -> u64 {
+        match self.get(id) {
+            HloType::Tensor(ty) => ty.elements().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     pub fn text(&self, id: TypeId) -> &'s str {
         self.list.get(id.0 as usize).map_or("", |(_, text)| text)
     }
@@ -82,6 +90,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("f6E3M2FN", "6-bit floats are not compiled"),
 ];
 
+const DYNAMIC: &str = "dynamic shapes are not compiled; export the function with the sizes known";
+
 fn read(text: &str, options: TypeOptions) -> HloType {
     let refused = |why: &str| HloType::Refused(why.to_owned());
     let inner = match text.split_once('<') {
@@ -95,10 +105,8 @@ fn read(text: &str, options: TypeOptions) -> HloType {
     let mut shape = Shape::new();
     let mut rest = inner.trim();
     loop {
-        if let Some(after) = rest.strip_prefix("?x") {
-            let why = "dynamic shapes are not compiled; export the function with the sizes known";
-            let _ = after;
-            return refused(why);
+        if rest.starts_with("?x") {
+            return refused(DYNAMIC);
         }
         if rest.starts_with('*') {
             return refused("unranked tensors are not compiled");
@@ -123,10 +131,7 @@ fn read(text: &str, options: TypeOptions) -> HloType {
     }
     // An encoding after a comma says nothing about the values.
     let elem = match rest.split_once(',') {
-        Some((elem, encoding)) if encoding.contains("bounds") => {
-            let _ = elem;
-            return refused("dynamic shapes are not compiled; export with the sizes known");
-        }
+        Some((_, encoding)) if encoding.contains("bounds") => return refused(DYNAMIC),
         Some((elem, _)) if !elem.contains('<') => elem.trim(),
         _ => rest.trim(),
     };
