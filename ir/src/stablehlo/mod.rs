@@ -19,6 +19,9 @@ pub struct Options {
     pub fp8_ocp: bool,
 }
 
+/// Further errors are not worth finding.
+const MAX_ERRORS: usize = 500;
+
 /// A text that has been read.
 #[derive(Debug)]
 pub struct Text<'s> {
@@ -65,11 +68,12 @@ impl<'s> Text<'s> {
 
     /// The functions, in the order of the text.
     pub fn functions(&self) -> impl Iterator<Item = Signature<'s>> + '_ {
-        self.file.funcs.iter().map(|func| Signature {
+        let checking = lower::checking(&self.file);
+        self.file.funcs.iter().map(move |func| Signature {
             name: func.name,
             private: func.private,
             args: func.args.len(),
-            has_checks: lower::has_checks(&self.file, func),
+            has_checks: checking.contains(func.name),
         })
     }
 
@@ -85,7 +89,7 @@ impl<'s> Text<'s> {
                 Some(names) => names.contains(&func.name),
                 None => !func.private,
             };
-            if wanted {
+            if wanted && errors.len() < MAX_ERRORS {
                 let (lowered, found) = lower::lower(&self.file, func, self.options);
                 module.funcs.extend(lowered);
                 for diagnostic in found {

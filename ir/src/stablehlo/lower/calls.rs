@@ -1,14 +1,14 @@
 //! Calls put in line.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::body::said;
 use super::table::is_check;
-use super::{Attr, Call, Code, Diagnostic, Fault, HloFunc, Lower, Made, Slot};
+use super::{Attr, Call, Code, Diagnostic, Fault, Lower, Made, Slot};
 use crate::entity::ValueId;
 use crate::stablehlo::read::File;
-use crate::stablehlo::read::syntax::{Op, Region};
+use crate::stablehlo::read::syntax::Op;
 
 /// The deepest calls within calls.
 const MAX_CALLS: usize = 64;
@@ -24,27 +24,34 @@ fn callee<'s>(op: &Op<'s>, name: &str) -> Option<&'s str> {
     }
 }
 
-/// Whether a function, or one it calls, compares a result with what is expected.
-pub(crate) fn has_checks<'s>(file: &File<'s>, func: &HloFunc<'s>) -> bool {
-    let mut seen: FxHashSet<&str> = FxHashSet::default();
-    let mut pending: Vec<&Region<'s>> = func.body.iter().collect();
-    while let Some(region) = pending.pop() {
-        for op in &region.ops {
+/// The functions that compare a result with what is expected, themselves or in what they call.
+pub(crate) fn checking<'s>(file: &File<'s>) -> FxHashSet<&'s str> {
+    let mut found: FxHashSet<&'s str> = FxHashSet::default();
+    let mut callers: FxHashMap<&'s str, Vec<&'s str>> = FxHashMap::default();
+    for func in &file.funcs {
+        for op in func.body.iter().flat_map(|body| &body.ops) {
             if is_check(op) {
-                return true;
+                found.insert(func.name);
             }
             let called = match op.name {
                 "call" | "func.call" => callee(op, "callee"),
                 "stablehlo.composite" => callee(op, "decomposition"),
                 _ => None,
             };
-            if let Some(name) = called.filter(|name| seen.insert(name)) {
-                let body = file.funcs.iter().find(|func| func.name == name);
-                pending.extend(body.and_then(|func| func.body.as_ref()));
+            if let Some(called) = called {
+                callers.entry(called).or_default().push(func.name);
             }
         }
     }
-    false
+    let mut pending: Vec<&'s str> = found.iter().copied().collect();
+    while let Some(name) = pending.pop() {
+        for caller in callers.remove(name).unwrap_or_default() {
+            if found.insert(caller) {
+                pending.push(caller);
+            }
+        }
+    }
+    found
 }
 
 /// `call @f(%a) : …`
@@ -62,7 +69,7 @@ pub(super) fn composite<'f, 's>(lower: &mut Lower<'f, 's>, call: &Call<'f, 's>) 
 
 fn in_line<'f, 's>(lower: &mut Lower<'f, 's>, call: &Call<'f, 's>, name: &'s str) -> Made {
     let fault = |message: String| call.error(Code::HloInline, message);
-    let Some(func) = lower.file.funcs.iter().find(|func| func.name == name) else {
+    let Some(func) = lower.file.func(name) else {
         return Err(fault(format!("there is no function `@{name}`")));
     };
     let Some(body) = &func.body else { return Err(fault(format!("`@{name}` has no body"))) };

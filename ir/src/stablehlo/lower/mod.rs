@@ -11,6 +11,7 @@ mod constant;
 mod convert;
 mod dot;
 mod elementwise;
+mod norm;
 mod reduce;
 mod shape;
 mod table;
@@ -19,10 +20,10 @@ mod window;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::Options;
 use super::read::File;
 use super::read::syntax::{Attr, BlockArg, Func as HloFunc, Op as HloOp, Region, Use};
 use super::read::types::{HloType, TypeId};
+use super::{MAX_ERRORS, Options};
 use crate::builder::FuncBuilder;
 use crate::diag::{Code, Diagnostic, Severity, Span};
 use crate::entity::{EntityId as _, OpId, ValueId};
@@ -30,14 +31,11 @@ use crate::infer::InferError;
 use crate::module::{ArgAttrs, Func, OpSpans};
 use crate::types::{ElemType, TensorType};
 
-pub(super) use calls::has_checks;
+pub(super) use calls::checking;
 pub(super) use table::list as operations;
 
 /// The most operations of a text that one function may have, those of its calls included.
-const MAX_OPS: u32 = 2_000_000;
-
-/// Further errors are not worth finding.
-const MAX_ERRORS: usize = 500;
+const MAX_OPS: u32 = 1_000_000;
 
 pub(super) type Fault = Box<Diagnostic>;
 

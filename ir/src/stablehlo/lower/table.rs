@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use super::{Call, Code, Diagnostic, Fault, HloOp, Lower, Made};
-use super::{calls, check, chlo, constant, convert, dot, elementwise, reduce, shape, window};
+use super::{calls, check, chlo, constant, convert, dot, elementwise, norm, reduce, shape, window};
 use crate::ops::ElementwiseOp::{self, *};
 use crate::text::nearest;
 
@@ -133,6 +133,8 @@ const ROWS: &[(&str, Row)] = &[
     ("slice", Row::Make(shape::slice)),
     ("transpose", Row::Make(shape::transpose)),
     // Folding.
+    ("batch_norm_inference", Row::Make(norm::inference)),
+    ("batch_norm_training", Row::Make(norm::training)),
     ("dot", Row::Make(dot::dot)),
     ("dot_general", Row::Make(dot::dot_general)),
     ("map", Row::Make(reduce::map)),
@@ -197,8 +199,6 @@ const ROWS: &[(&str, Row)] = &[
     ("all_reduce", Row::Refused(CORES)),
     ("all_to_all", Row::Refused(CORES)),
     ("batch_norm_grad", Row::Refused(SPECIAL)),
-    ("batch_norm_inference", Row::Refused(SPECIAL)),
-    ("batch_norm_training", Row::Refused(SPECIAL)),
     ("case", Row::Refused(LOOPS)),
     ("cholesky", Row::Refused(MATRIX)),
     ("collective_broadcast", Row::Refused(CORES)),

@@ -28,11 +28,19 @@ pub(super) type Read<T> = Result<T, Box<Diagnostic>>;
 #[derive(Debug)]
 pub struct File<'s> {
     pub funcs: Vec<Func<'s>>,
+    /// Places in `funcs`.
+    names: FxHashMap<&'s str, usize>,
     pub types: Types<'s>,
     /// What stands in the `loc(…)` of each alias.
     pub locs: FxHashMap<&'s str, &'s str>,
     /// Attributes with a name of their own, `#map = …`.
     pub aliases: FxHashMap<&'s str, Attr<'s>>,
+}
+
+impl<'s> File<'s> {
+    pub fn func(&self, name: &str) -> Option<&Func<'s>> {
+        self.names.get(name).and_then(|&place| self.funcs.get(place))
+    }
 }
 
 /// Reads a text.
@@ -46,6 +54,7 @@ pub fn read(text: &str, options: TypeOptions) -> Result<File<'_>, Box<Diagnostic
         depth: 0,
         file: File {
             funcs: Vec::new(),
+            names: FxHashMap::default(),
             types: Types::new(options),
             locs: FxHashMap::default(),
             aliases: FxHashMap::default(),

@@ -117,7 +117,7 @@ impl<'s> Parser<'s> {
     }
 
     fn keep(&mut self, func: Func<'s>) -> Read<()> {
-        if let Some(first) = self.file.funcs.iter().find(|other| other.name == func.name) {
+        if let Some(first) = self.file.func(func.name) {
             let message = format!("`@{}` is defined twice", func.name);
             return Err(Box::new(
                 Diagnostic::error(Code::DuplicateFunc, message, func.name_span)
@@ -125,6 +125,7 @@ impl<'s> Parser<'s> {
                     .also(first.name_span, "first here"),
             ));
         }
+        self.file.names.insert(func.name, self.file.funcs.len());
         self.file.funcs.push(func);
         Ok(())
     }
