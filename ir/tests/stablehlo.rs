@@ -122,6 +122,14 @@ fn modules_functions_attributes_and_locations() {
 }
 
 #[test]
+fn numbered_arguments_are_named_by_their_place() {
+    let program = "func.func @main(%arg1: tensor<f32>, %arg2: tensor<f32>, %x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.subtract %arg1, %arg2 : tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+    let printed = imported(program);
+    assert!(printed.starts_with("func @main(%arg0: tensor<f32>, %arg1: tensor<f32>, %x: "));
+    assert!(printed.contains("subtract(%arg0, %arg1)"));
+}
+
+#[test]
 fn constants_in_every_spelling() {
     let ints = |text: &str, ty: &str| {
         value(ty, &format!("%r = stablehlo.constant dense<{text}> : tensor<{ty}>")).to_ints()

@@ -43,7 +43,7 @@ pub(super) fn custom_call<'f, 's>(lower: &mut Lower<'f, 's>, call: &Call<'f, 's>
         _ if PLACEMENTS.contains(&name) => calls::pass(call),
         _ => {
             // `mhlo.erf` and its like are the compositions under another name.
-            let row = name.strip_prefix("mhlo.").and_then(|name| table::composition(name));
+            let row = name.strip_prefix("mhlo.").and_then(table::composition);
             match row {
                 Some(row) => lower.apply(row, call),
                 None => {

@@ -55,21 +55,14 @@ fn atan_size(lower: &mut Lower<'_, '_>, size: ValueId) -> Inferred {
     const TAN_PI_8: f32 = 0.414_213_57;
     let steep = lower.two(IsGt, size, TAN_3PI_8)?;
     let middle = lower.two(IsGt, size, TAN_PI_8)?;
-    let inverse = lower.two(Divide, -1.0f32, size);
-    let inverse = match inverse {
-        Ok(value) => value,
-        Err(error) => return Err(error),
-    };
+    let inverse = lower.two(Divide, -1.0f32, size)?;
     let (less, more) = (lower.two(Subtract, size, 1.0f32)?, lower.two(Add, size, 1.0f32)?);
     let turned = lower.two(Divide, less, more)?;
     let small = lower.choose(middle, turned, size)?;
     let small = lower.choose(steep, inverse, small)?;
-    let offset = {
-        let zero = lower.two(Mult, small, 0.0f32)?;
-        // The offset of the angle, from the two conditions alone.
-        let middle_offset = lower.choose(middle, PI / 4.0, zero)?;
-        lower.choose(steep, PI / 2.0, middle_offset)?
-    };
+    let zero = lower.two(Mult, small, 0.0f32)?;
+    let offset = lower.choose(middle, PI / 4.0, zero)?;
+    let offset = lower.choose(steep, PI / 2.0, offset)?;
     let square = lower.two(Mult, small, small)?;
     let series = polynomial(lower, square, &COEFFICIENTS)?;
     let tail = lower.two(Mult, series, square)?;

@@ -147,6 +147,13 @@ pub(super) fn lower<'f, 's>(
     (result, diagnostics)
 }
 
+/// The name of an argument. The generic form numbers arguments through all functions, so `%arg5` may be the first one:
+/// a number after `arg` is made the place, by which files of inputs name it.
+fn arg_name(name: &str, index: usize) -> String {
+    let numbered = name.strip_prefix("arg").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    if numbered || name.is_empty() { format!("arg{index}") } else { name.to_owned() }
+}
+
 /// A name that `.pta` text allows.
 fn symbol_name(name: &str) -> String {
     let clean: String =
@@ -173,6 +180,7 @@ struct Lower<'f, 's> {
 }
 
 impl<'f, 's> Lower<'f, 's> {
+    #[expect(clippy::boxed_local, reason = "faults come boxed, so that results stay small")]
     fn report(&mut self, fault: Fault) {
         // An empty one has been reported where it arose.
         if !fault.message.is_empty() && self.reported.insert((fault.code, fault.primary.span)) {
@@ -189,11 +197,11 @@ impl<'f, 's> Lower<'f, 's> {
 
     /// Arguments, body, results.
     fn function(&mut self, func: &'f HloFunc<'s>) -> Option<Vec<ValueId>> {
-        for arg in &func.args {
+        for (index, arg) in func.args.iter().enumerate() {
             let slot = match self.tensor_type(arg.ty, arg.span) {
                 Ok(ty) => {
-                    let hint = if arg.name.is_empty() { "arg" } else { arg.name };
-                    let name = self.b.func_mut().fresh_name(hint);
+                    let hint = arg_name(arg.name, index);
+                    let name = self.b.func_mut().fresh_name(&hint);
                     let value = self.b.func_mut().add_arg(&name, ty, ArgAttrs::default());
                     self.b.func_mut().spans.set_value(value, arg.span);
                     Some(value)

@@ -39,7 +39,7 @@ pub(super) fn parts<'f, 's>(
     call: &Call<'f, 's>,
 ) -> Result<Parts<'f, 's>, Fault> {
     let count = call.args.len() / 2;
-    if call.args.len() % 2 != 0 || count == 0 {
+    if !call.args.len().is_multiple_of(2) || count == 0 {
         return Err(call.malformed("takes operands and as many starting values"));
     }
     let applies = match call.attr(&["applies"]) {
