@@ -39,6 +39,8 @@ pub enum Command {
     Cost(cmd::cost::Options),
     /// Simulate a program and write its timeline for a trace viewer.
     Trace(cmd::trace::Options),
+    /// Show how a program was compiled, as one page.
+    Report(cmd::report::Options),
     /// Explain an opcode, ALU operation, data type or rule.
     Isa(cmd::isa::Options),
     /// Run file tests: programs whose comments say what to run and what comes of it.

@@ -11,6 +11,7 @@ pub mod import;
 pub mod isa;
 pub mod opt;
 pub mod passes;
+pub mod report;
 pub mod run;
 pub mod test;
 pub mod trace;
@@ -34,6 +35,7 @@ pub fn dispatch(command: &Command) -> Outcome {
         Command::Trace(options) => trace::run(options),
         Command::Isa(options) => isa::run(options),
         Command::Passes(options) => passes::run(options),
+        Command::Report(options) => report::run(options),
         Command::Test(options) => test::run(options),
     }
 }
@@ -55,6 +57,7 @@ impl Command {
             Command::Trace(options) => &options.common,
             Command::Isa(options) => &options.common,
             Command::Passes(options) => &options.common,
+            Command::Report(options) => &options.common,
             Command::Test(options) => &options.common,
         }
     }

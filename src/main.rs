@@ -7,9 +7,11 @@ mod diff;
 mod failure;
 mod files;
 mod filetest;
+mod graph;
 mod input;
 mod npy;
 mod program;
+mod report;
 mod tensors;
 
 use std::process::ExitCode;

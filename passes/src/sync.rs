@@ -25,7 +25,8 @@ use partita_isa::{
 use crate::scratch;
 use crate::tile::LOAD_QUEUE;
 use crate::words::One;
-use intervals::{Access, History, Region};
+use intervals::History;
+pub use intervals::{Access, Region};
 
 /// Engines, then DMA queues: a dense index.
 type Queue = usize;
@@ -94,19 +95,8 @@ fn dependences(func: &Func, target: &Target) -> Result<Waits, Vec<Diagnostic>> {
     let mut clocks: Vec<Vec<Clock>> = vec![Vec::new(); QUEUES];
     let mut out = Waits::new();
     for (op, body) in func.body_ops() {
-        let (queue, accesses) = match &body.kind {
-            OpKind::Machine(MachineOp::Inst(inst)) => {
-                let engine = inst.engine.ok_or_else(|| vec![no_engine(func, op)])?;
-                (engine as usize, word_accesses(&inst.inst, target))
-            }
-            OpKind::Machine(MachineOp::Dma(dma)) => {
-                (ENGINES + usize::from(dma.desc.queue), descriptor_accesses(&dma.desc, target))
-            }
-            _ => continue,
-        };
-        if queue >= QUEUES {
-            return Err(vec![no_engine(func, op)]);
-        }
+        let Some(queue) = queue_of(func, op, &body.kind)? else { continue };
+        let accesses = accesses(&body.kind, target);
         let position = clocks[queue].len() as u32 + 1;
         let mut need: Clock = [0; QUEUES];
         for access in &accesses {
@@ -134,6 +124,57 @@ fn dependences(func: &Func, target: &Target) -> Result<Waits, Vec<Diagnostic>> {
         out.push((Item { op, queue, position }, wanted));
     }
     Ok(out)
+}
+
+/// What each instruction and transfer of a placed function must follow: for each in program order, the numbers of
+/// earlier ones, the last of every queue that touched the same bytes, its own queue's included.
+///
+/// # Errors
+/// An operation has no engine.
+pub fn data_dependences(func: &Func, target: &Target) -> Result<Vec<Vec<usize>>, Vec<Diagnostic>> {
+    let mut history = History::default();
+    let mut queues: Vec<Vec<usize>> = vec![Vec::new(); QUEUES];
+    let mut out = Vec::new();
+    for (op, body) in func.body_ops() {
+        let Some(queue) = queue_of(func, op, &body.kind)? else { continue };
+        let mut need: Clock = [0; QUEUES];
+        let position = queues[queue].len() as u32 + 1;
+        for access in &accesses(&body.kind, target) {
+            let own = need[queue];
+            history.touch(access, queue, position, &mut need);
+            if need[queue] == position {
+                need[queue] = own;
+            }
+        }
+        queues[queue].push(out.len());
+        let last = need.iter().zip(&queues).filter(|(count, _)| **count > 0);
+        let mut needs: Vec<usize> =
+            last.filter_map(|(&count, items)| items.get(count as usize - 1).copied()).collect();
+        needs.sort_unstable();
+        out.push(needs);
+    }
+    Ok(out)
+}
+
+/// The queue of an instruction or transfer; none for what is neither.
+fn queue_of(func: &Func, op: OpId, kind: &OpKind) -> Result<Option<Queue>, Vec<Diagnostic>> {
+    let queue = match kind {
+        OpKind::Machine(MachineOp::Inst(inst)) => {
+            inst.engine.ok_or_else(|| vec![no_engine(func, op)])? as usize
+        }
+        OpKind::Machine(MachineOp::Dma(dma)) => ENGINES + usize::from(dma.desc.queue),
+        _ => return Ok(None),
+    };
+    if queue < QUEUES { Ok(Some(queue)) } else { Err(vec![no_engine(func, op)]) }
+}
+
+/// The byte ranges that an instruction or transfer of a placed function reads and writes.
+pub fn accesses(kind: &OpKind, target: &Target) -> Vec<Access> {
+    match kind {
+        OpKind::Machine(MachineOp::Inst(inst)) => word_accesses(&inst.inst, target),
+        OpKind::Machine(MachineOp::Dma(dma)) => descriptor_accesses(&dma.desc, target),
+        _ => Vec::new(),
+    }
 }
 
 /// An access of the bytes `low..high` around a base. What lies outside any memory is refused when the

@@ -139,7 +139,8 @@ fn compile_with(
     common: &Common,
     options: &passes::Options,
 ) -> Outcome<Compilation> {
-    compile_entry(&load(source, language, choice, common)?.only()?, common, options)
+    let loaded = load(source, language, choice, common)?;
+    compile_entry(&loaded.only()?, common, options, &mut ())
 }
 
 /// Compiles each function that is to be run.
@@ -151,18 +152,20 @@ pub fn compile_each(
 ) -> Outcome<Vec<Compilation>> {
     let loaded = load(source, language, choice, common)?;
     let options = passes::Options::default();
-    loaded.each().map(|entry| compile_entry(&entry, common, &options)).collect()
+    loaded.each().map(|entry| compile_entry(&entry, common, &options, &mut ())).collect()
 }
 
-fn compile_entry(
+/// Compiles one function with somebody looking on between passes.
+pub fn compile_entry(
     entry: &Entry,
     common: &Common,
     options: &passes::Options,
+    observer: &mut dyn passes::Observer,
 ) -> Outcome<Compilation> {
     let (func, checks) = checks::split(entry.func).map_err(Failure::message)?;
     let module = Module { target: entry.target, funcs: vec![func] };
     let target = common.target_or(entry.target);
-    let compiled = passes::compile(&module, &entry.func.name, &target, options)
+    let compiled = passes::compile_watched(&module, &entry.func.name, &target, options, observer)
         .map_err(|found| entry.fail(found))?;
     let results = entry.func.result_types.len();
     Ok(Compilation { module, entry: entry.func.name.clone(), compiled, checks, results })

@@ -1,7 +1,8 @@
 //! `partita opt`: run passes over IR and print it.
 
+mod dot;
 mod dump;
-mod remarks;
+pub mod remarks;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::failure::{Failure, Outcome, say};
 use crate::files;
 use crate::input::{self, Input, Language, Reading};
 use crate::program::{HloFlags, load_all};
+use dot::{Dot, EGraphs};
 use remarks::{PlacedRemark, RemarkFilter};
 use watch::Watcher;
 
@@ -73,6 +75,9 @@ pub struct Options {
     /// Make at most this many rewrites in all passes together.
     #[arg(long, value_name = "N")]
     pub rewrite_limit: Option<u64>,
+    /// Print a graph for Graphviz in place of the IR.
+    #[arg(long, value_enum, value_name = "GRAPH")]
+    pub dot: Option<Dot>,
     /// Write a reproducer: the module and this very run of passes in one text.
     #[arg(long, value_name = "FILE", conflicts_with = "split_input_file")]
     pub emit_repro: Option<PathBuf>,
@@ -205,7 +210,10 @@ fn run_one(
         files::write(Some(path), configuration.text(&module, "").as_bytes())?;
     }
     let mut watcher = Watcher::new(options, target, index, &module);
-    let result = run_guarded(&plan.pipeline, &module, &mut context, plan.verify, &mut watcher);
+    let wanted = options.dot == Some(Dot::Egraph);
+    let mut egraphs = EGraphs { inner: &mut watcher, wanted, seen: Default::default() };
+    let result = run_guarded(&plan.pipeline, &module, &mut context, plan.verify, &mut egraphs);
+    let egraphs = egraphs.seen;
     watcher.finish()?;
     let module = result.map_err(|failure| match failure {
         PassFailure::Refused(found) => Failure::Diagnostics(Some(Box::new(source.clone())), found),
@@ -229,7 +237,12 @@ fn run_one(
     if options.format == Format::Text {
         say(&notes(options, &stats, &remarks));
     }
-    Ok(Record { ir: module.to_string(), stats, remarks })
+    let ir = match options.dot {
+        None => module.to_string(),
+        Some(Dot::Egraph) => egraphs.dot()?,
+        Some(graph) => dot::module(graph, &module, &target, &source)?,
+    };
+    Ok(Record { ir, stats, remarks })
 }
 
 /// Leaves a reproducer of a crash beside the user and says how to run it.

@@ -15,6 +15,7 @@ pub mod graph;
 pub mod language;
 mod report;
 pub mod rules;
+pub mod view;
 mod window;
 
 use partita_ir::Func;
@@ -93,13 +94,7 @@ pub fn fuse(
     options: &FuseOptions,
     fuel: &mut Fuel,
 ) -> Result<FuseResult, FuseError> {
-    let permitted = |rule: &&rules::Rule| {
-        options.allow_excess_precision || rule.class != RewriteClass::ChangesRounding
-    };
-    let rewrites = graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)));
-    // The pass's own limit and that of the whole pipeline: the lower one holds.
-    let limit = [options.rewrite_limit, fuel.left].into_iter().flatten().min();
-    let own = Fuel { left: limit, ..Fuel::default() };
+    let (rewrites, own) = permitted(options, fuel);
     let mut work = window::Work::new(func, target, options, own);
     while work.fuse_window(&rewrites)? {}
     let (mut func, remarks, mut stats, spent) = work.finish();
@@ -109,4 +104,18 @@ pub fn fuse(
         remarks.iter().filter(|remark| remark.kind == crate::remark::RemarkKind::Passed).count()
             as u64;
     Ok(FuseResult { func: func.compact(), remarks, stats })
+}
+
+/// The rules that the options permit, and the rewrites that may be made: the pass's own limit or that of the whole
+/// pipeline, whichever is lower.
+fn permitted(
+    options: &FuseOptions,
+    fuel: &Fuel,
+) -> (Vec<egg::Rewrite<language::Node, graph::Facts>>, Fuel) {
+    let permitted = |rule: &&rules::Rule| {
+        options.allow_excess_precision || rule.class != RewriteClass::ChangesRounding
+    };
+    let rewrites = graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)));
+    let limit = [options.rewrite_limit, fuel.left].into_iter().flatten().min();
+    (rewrites, Fuel { left: limit, ..Fuel::default() })
 }

@@ -46,6 +46,8 @@ pub(super) struct Work {
     remarks: Vec<Remark>,
     stats: FuseStats,
     fuel: Fuel,
+    /// The e-graphs, if somebody wants to see them.
+    pub views: Option<Vec<super::view::EGraphView>>,
 }
 
 /// An operation of the window in the graph.
@@ -111,6 +113,7 @@ impl Work {
             remarks: Vec::new(),
             stats: FuseStats::default(),
             fuel,
+            views: None,
             func: func.clone(),
         }
     }
@@ -231,6 +234,9 @@ impl Work {
         let roots = self.roots(&runner.egraph, &placed);
         let window = self.choose(runner.egraph, placed, &roots)?;
         self.remarks.extend(report::remarks(&self.func, &window));
+        if let Some(views) = &mut self.views {
+            views.push(super::view::EGraphView::of(&self.func, &window));
+        }
         self.stats.windows += 1;
         self.stats.nodes = self.stats.nodes.max(window.graph.total_size() as u64);
         self.stats.cost_before =

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use partita_ir::{Diagnostic, Module, Span};
 
-use super::{Context, DEFAULT, PASSES, PassInfo, Setting};
+use super::{Context, DEFAULT, PASSES, PassInfo, Setting, Settings};
 
 /// A pass of a pipeline, with the settings that its text gives.
 #[derive(Clone, Debug)]
@@ -21,12 +21,19 @@ impl PassRun {
     /// What the pass refuses.
     pub fn run(&self, module: &Module, cx: &mut Context) -> Result<Module, Vec<Diagnostic>> {
         let before = cx.settings;
-        for (setting, value) in &self.settings {
-            (setting.set)(&mut cx.settings, *value);
-        }
+        cx.settings = self.settings_in(before);
         let result = self.pass.run(module, cx);
         cx.settings = before;
         result
+    }
+
+    /// The settings in force while the pass runs: those around it, changed as its text says.
+    pub fn settings_in(&self, around: Settings) -> Settings {
+        let mut settings = around;
+        for (setting, value) in &self.settings {
+            (setting.set)(&mut settings, *value);
+        }
+        settings
     }
 }
 

@@ -48,7 +48,7 @@ pub fn format_into(out: &mut Vec<u8>, word: &Word, target: &Target, names: Names
 const LINE: usize = 384;
 
 /// The value of one field of a word, as the line would show it.
-pub(crate) fn field_text(word: &Word, opcode: Opcode, field: &Field, target: &Target) -> String {
+pub fn field_text(word: &Word, opcode: Opcode, field: &Field, target: &Target) -> String {
     let mut out = Vec::new();
     Printer { word, opcode, target, names: &|_| None }.value(&mut out, field);
     String::from_utf8_lossy(&out).into_owned()

@@ -46,8 +46,7 @@ mod write;
 use std::fmt;
 use std::ops::Range;
 
-pub(crate) use format::field_text;
-pub use format::{Names, format, format_into, format_plain};
+pub use format::{Names, field_text, format, format_into, format_plain};
 pub use parse::{parse, parse_plain, parse_word};
 pub(crate) use parse_value::Cursor;
 
