@@ -285,6 +285,7 @@ pub fn split(source: Source) -> Outcome<Vec<Source>> {
             part.push_str(line);
         }
     }
-    parts.retain(|part| !part.trim().is_empty());
+    let says_something = |line: &str| !line.is_empty() && !line.starts_with("//");
+    parts.retain(|part| part.lines().map(str::trim).any(says_something));
     Ok(parts.into_iter().map(|text| Source::new(source.name.clone(), text)).collect())
 }

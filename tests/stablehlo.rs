@@ -107,6 +107,11 @@ fn programs_check_themselves() {
     let other = CHECKS.replace("@adds", "@other");
     let both = dir.file("both.mlir", format!("{CHECKS}{other}// -----\n{CHECKS}"));
     succeeds(&["run", arg(&both), "--split-input-file"]);
+    // Such lines part StableHLO in any case, and one part that is refused does not keep the others from running.
+    let refused = CHECKS.replace("stablehlo.add %0, %0", "stablehlo.frobnicate %0");
+    let parts =
+        format!("// comment\n// -----\n{refused}// -----\n{}", CHECKS.replace("[2, 4]", "[2, 5]"));
+    differs(&["run", arg(&dir.file("parts.mlir", parts))]);
     let one_wrong = other.replace("[2, 4]", "[2, 5]");
     let one_wrong = dir.file("one.mlir", format!("{CHECKS}{one_wrong}"));
     differs(&["run", arg(&one_wrong)]);

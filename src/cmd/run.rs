@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use partita::backend::program::{IoTensor, Program};
 use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
-use partita::ir::{Func, TensorData};
+use partita::ir::{Func, Source, TensorData};
 
 use super::compile::{self, Compilation};
 use super::cost::{self, Costed};
@@ -15,7 +15,7 @@ use crate::arrays::shape_text;
 use crate::cli::{Common, CostInput, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
-use crate::input::{self, Input, Reading};
+use crate::input::{self, Input, Language, Reading};
 use crate::program::Choice;
 use crate::tensors::{TensorFlags, Wanted, fp8};
 
@@ -54,15 +54,40 @@ pub fn run(options: &Options) -> Outcome {
             "is compiled already; run it with `partita exec`",
         ));
     };
-    let parts = if options.split_input_file { input::split(source)? } else { vec![source] };
+    // A text of StableHLO with such lines is several modules, which would not be one.
+    let split = options.split_input_file || language == Language::StableHlo;
+    let parts = if split { input::split(source)? } else { vec![source] };
+    if parts.is_empty() {
+        return Err(Failure::about(&options.file, input::EMPTY));
+    }
+    let several = parts.len() > 1;
     let (mut text, mut agree) = (String::new(), true);
     for part in parts {
-        let compiled = compile::compile_each(part, language, &options.choice, &options.common)?;
-        for compilation in compiled {
-            agree &= run_one(options, &compilation, &mut text)?;
+        match run_part(options, part, language, &mut text) {
+            Ok(ok) => agree &= ok,
+            // What is wrong with one part says nothing of the others.
+            Err(failure @ (Failure::Diagnostics(..) | Failure::Message(_))) if several => {
+                failure.report(options.common.color, options.common.error_format);
+                agree = false;
+            }
+            Err(failure) => return Err(failure),
         }
     }
     finish(&options.common, &options.tensors, &text, agree)
+}
+
+fn run_part(
+    options: &Options,
+    part: Source,
+    language: Language,
+    text: &mut String,
+) -> Outcome<bool> {
+    let compiled = compile::compile_each(part, language, &options.choice, &options.common)?;
+    let mut agree = true;
+    for compilation in compiled {
+        agree &= run_one(options, &compilation, text)?;
+    }
+    Ok(agree)
 }
 
 fn run_one(options: &Options, compilation: &Compilation, text: &mut String) -> Outcome<bool> {
