@@ -346,6 +346,16 @@ def softmax_f16(x):
     return jax.nn.softmax(x)
 
 
+@case((4, 9), (4, 9), native=True)
+def next_numbers(x, y):
+    return jnp.nextafter(x, y), jnp.nextafter(x[0] * 0, y[0])
+
+
+@case(uniform((40,), -0.999, 0.999))
+def inverse_erf(x):
+    return lax.erf_inv(x)
+
+
 def value(arg, rng):
     return arg(rng) if callable(arg) else rng.standard_normal(arg).astype(np.float32)
 

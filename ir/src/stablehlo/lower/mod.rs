@@ -14,6 +14,7 @@ mod elementwise;
 mod norm;
 mod reduce;
 mod shape;
+mod special;
 mod table;
 mod window;
 

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use super::{Call, Code, Diagnostic, Fault, HloOp, Lower, Made};
-use super::{calls, check, chlo, constant, convert, dot, elementwise, norm, reduce, shape, window};
+use super::{
+    calls, check, chlo, constant, convert, dot, elementwise, norm, reduce, shape, special, window,
+};
 use crate::ops::ElementwiseOp::{self, *};
 use crate::text::nearest;
 
@@ -186,10 +188,13 @@ const ROWS: &[(&str, Row)] = &[
     ("chlo.constant_like", Row::Each(constant::constant_like)),
     ("chlo.cosh", Row::Each(chlo::cosh)),
     ("chlo.erf", float(Erf)),
+    ("chlo.erf_inv", Row::Each(special::erf_inv)),
     ("chlo.erfc", Row::Each(chlo::erfc)),
     ("chlo.is_inf", Row::Each(chlo::is_inf)),
     ("chlo.is_neg_inf", Row::Each(chlo::is_neg_inf)),
     ("chlo.is_pos_inf", Row::Each(chlo::is_pos_inf)),
+    ("chlo.next_after", Row::Each(special::next_after)),
+    ("chlo.broadcast_next_after", Row::Each(special::next_after)),
     ("chlo.sinh", Row::Each(chlo::sinh)),
     ("chlo.square", arith(Square, None)),
     ("chlo.tan", Row::Each(elementwise::tan)),
@@ -245,9 +250,7 @@ const ROWS: &[(&str, Row)] = &[
     ("chlo.bessel_i1e", Row::Refused(SPECIAL)),
     ("chlo.conj", Row::Refused(COMPLEX)),
     ("chlo.digamma", Row::Refused(SPECIAL)),
-    ("chlo.erf_inv", Row::Refused(SPECIAL)),
     ("chlo.lgamma", Row::Refused(SPECIAL)),
-    ("chlo.next_after", Row::Refused(SPECIAL)),
     ("chlo.polygamma", Row::Refused(SPECIAL)),
     ("chlo.ragged_dot", Row::Refused(INDEXED)),
     ("chlo.top_k", Row::Refused(SORTING)),
