@@ -153,12 +153,21 @@ function passesSection() {
         },
       }, `${plural(row.hidden, "line")} the same, show`);
     }
-    return el("div", {}, side("del", row.before, row), side("add", row.after, row));
+    return el("div", { onclick: () => reveal(row) }, side("del", row.before, row), side("add", row.after, row));
+  }
+
+  /** Moves long lines so that the first difference of two is in sight. */
+  function reveal(row) {
+    if (row.equal || row.before < 0 || row.after < 0) return;
+    const [old, now] = [textOf("del", row.before), textOf("add", row.after)];
+    let head = 0;
+    while (head < Math.min(old.length, now.length) && old[head] === now[head]) head += 1;
+    sideways.scrollLeft = Math.max(0, head - 12) * 7.2;
   }
 
   const section = el("section", { id: "passes" },
     el("h2", {}, "Passes"),
-    el("p", {}, "Each pass turns the program into the next one. Arrow keys or Shift with the wheel move long lines sideways."),
+    el("p", {}, "Each pass turns the program into the next one. A click on a changed line brings its change into sight; arrow keys, or Shift with the wheel, move long lines sideways."),
     el("div", { class: "bar" }, search,
       tick("unchanged passes", showAll, (on) => { showAll = on; drawList(); }),
       tick("whole text", whole, (on) => { whole = on; drawDiff(); }), found),
