@@ -95,14 +95,14 @@ pub fn load(
             let candidates: Vec<Candidate<'_>> = module.funcs.iter().map(Candidate::of).collect();
             match entries(&candidates, asked) {
                 Ok(entries) => Ok(Loaded { source, module, entries }),
-                Err(found) => Err(Failure::Diagnostics(Some(Box::new(source)), vec![found])),
+                Err(found) => Err(Failure::Diagnostics(Some(Box::new(source)), found)),
             }
         }
         Language::StableHlo => {
             let read = Text::read(&source, choice.reading.options(common)).and_then(|text| {
                 let candidates: Vec<Candidate<'_>> =
                     text.functions().map(Candidate::from).collect();
-                let entries = entries(&candidates, asked).map_err(|found| vec![found])?;
+                let entries = entries(&candidates, asked)?;
                 let names: Vec<&str> = entries.iter().map(String::as_str).collect();
                 let lowered = text.lower(Some(&names))?;
                 // Names become those that the language allows.
@@ -169,15 +169,16 @@ impl<'a> From<stablehlo::Signature<'a>> for Candidate<'a> {
 }
 
 /// The function asked for, else `@main`, else the only public one, else every one that checks itself.
-fn entries(all: &[Candidate<'_>], asked: Option<&str>) -> Result<Vec<String>, Diagnostic> {
+fn entries(all: &[Candidate<'_>], asked: Option<&str>) -> Result<Vec<String>, Vec<Diagnostic>> {
     let public: Vec<&Candidate<'_>> = all.iter().filter(|func| !func.private).collect();
     let names =
         || public.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>().join(", ");
     let fault = |message: String| {
-        Diagnostic::error(Code::UndefinedValue, message, Span::NONE).help(match public.is_empty() {
+        let help = match public.is_empty() {
             true => "the module has no public function".to_owned(),
             false => format!("choose one with --entry: {}", names()),
-        })
+        };
+        vec![Diagnostic::error(Code::UndefinedValue, message, Span::NONE).help(help)]
     };
     let one = |name: &str| Ok(vec![name.to_owned()]);
     if let Some(name) = asked.map(|name| name.trim_start_matches('@')) {
