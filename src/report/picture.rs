@@ -191,6 +191,29 @@ mod tests {
         assert_eq!(picture.edges[4].3.len(), 6);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_graph_can_be_drawn(
+            nodes in 1usize..60,
+            edges in proptest::collection::vec((0usize..60, 0usize..60), 0..150),
+        ) {
+            let mut edges: Vec<(usize, usize)> =
+                edges.into_iter().filter(|&(from, to)| from < to && to < nodes).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            let picture = Picture::of("", &graph(nodes, &edges));
+            proptest::prop_assert_eq!(picture.nodes.len(), nodes);
+            for (from, to, _, points) in &picture.edges {
+                proptest::prop_assert!(picture.nodes[*from].y < picture.nodes[*to].y);
+                proptest::prop_assert_eq!(points.len() % 2, 0);
+            }
+            for spot in &picture.nodes {
+                proptest::prop_assert!(spot.x >= 0 && spot.x <= picture.width);
+                proptest::prop_assert!(spot.y >= 0 && spot.y <= picture.height);
+            }
+        }
+    }
+
     #[test]
     fn what_is_too_large_is_counted_only() {
         let picture = Picture::of("", &graph(MOST + 1, &[]));

@@ -65,7 +65,9 @@ pub fn of(func: &Func, target: &Target) -> Vec<Tile> {
                 let byte = byte_of(*address, memory, target.generation);
                 let end = byte.saturating_add(bytes);
                 live.retain(|&(other, start), &mut tile| {
-                    other != region || start >= end || start + tiles[tile].bytes <= byte
+                    other != region
+                        || start >= end
+                        || start.saturating_add(tiles[tile].bytes) <= byte
                 });
                 live.insert((region, byte), tiles.len());
                 let whole = func.ty(value).to_string();
@@ -90,7 +92,9 @@ pub fn of(func: &Func, target: &Target) -> Vec<Tile> {
                         .range((access.region, 0)..(access.region, access.end))
                         .rev()
                         .map(|(_, &tile)| tile)
-                        .find(|&tile| tiles[tile].byte + tiles[tile].bytes > access.start);
+                        .find(|&tile| {
+                            tiles[tile].byte.saturating_add(tiles[tile].bytes) > access.start
+                        });
                     let Some(tile) = touched.and_then(|tile| tiles.get_mut(tile)) else { continue };
                     tile.first.get_or_insert(item);
                     tile.last = Some(item);
