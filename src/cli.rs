@@ -45,6 +45,12 @@ pub enum Command {
     Isa(cmd::isa::Options),
     /// Run file tests: programs whose comments say what to run and what comes of it.
     Test(cmd::test::Options),
+    /// Find the first pass, and in it the first rewrite, that changes a program's results.
+    Bisect(cmd::bisect::Options),
+    /// Shrink a program while something about it stays true.
+    Reduce(cmd::reduce::Options),
+    /// Print a script that completes commands in a shell.
+    Completions(cmd::completions::Options),
     /// List the passes.
     Passes(cmd::passes::Options),
 }

@@ -1,8 +1,10 @@
 //! The subcommands, one file each.
 
 pub mod assemble;
+pub mod bisect;
 pub mod check;
 pub mod compile;
+pub mod completions;
 pub mod conform;
 pub mod cost;
 pub mod dis;
@@ -12,6 +14,7 @@ pub mod isa;
 pub mod opt;
 pub mod passes;
 pub mod report;
+pub mod reduce;
 pub mod run;
 pub mod test;
 pub mod trace;
@@ -37,6 +40,9 @@ pub fn dispatch(command: &Command) -> Outcome {
         Command::Passes(options) => passes::run(options),
         Command::Report(options) => report::run(options),
         Command::Test(options) => test::run(options),
+        Command::Reduce(options) => reduce::run(options),
+        Command::Completions(options) => completions::run(options),
+        Command::Bisect(options) => bisect::run(options),
     }
 }
 
@@ -59,6 +65,9 @@ impl Command {
             Command::Passes(options) => &options.common,
             Command::Report(options) => &options.common,
             Command::Test(options) => &options.common,
+            Command::Reduce(options) => &options.common,
+            Command::Completions(options) => &options.common,
+            Command::Bisect(options) => &options.common,
         }
     }
 }

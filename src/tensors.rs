@@ -14,9 +14,9 @@ use crate::failure::{Failure, Outcome, say};
 use crate::files::{self, MAX_BINARY};
 use crate::npy::{Array, Npz, npz_bytes, read_npy};
 
-/// Flags of `run` and `exec`.
+/// Where arguments come from.
 #[derive(Args, Clone, Debug)]
-pub struct TensorFlags {
+pub struct InputFlags {
     /// Arguments by name (or arg0, arg1, …).
     #[arg(long, value_name = "IN.npz")]
     pub inputs: Option<PathBuf>,
@@ -29,6 +29,13 @@ pub struct TensorFlags {
     /// Cast arguments of another type, 64-bit floats too.
     #[arg(long)]
     pub cast_inputs: bool,
+}
+
+/// Flags of `run` and `exec`.
+#[derive(Args, Clone, Debug)]
+pub struct TensorFlags {
+    #[command(flatten)]
+    pub inputs: InputFlags,
     /// Where the results go.
     #[arg(long, value_name = "OUT.npz")]
     pub outputs: Option<PathBuf>,
@@ -64,7 +71,7 @@ pub fn fp8(target: Target) -> Fp8Options {
     Fp8Options { ocp: target.fp8_ocp, saturate: target.fp8_saturate }
 }
 
-impl TensorFlags {
+impl InputFlags {
     /// A value for every argument, in order.
     pub fn load(
         &self,
@@ -136,7 +143,9 @@ impl TensorFlags {
         }
         Ok(())
     }
+}
 
+impl TensorFlags {
     /// Writes and compares results; the text says how the comparison went. False when one differs.
     pub fn finish(
         &self,

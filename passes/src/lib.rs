@@ -1,11 +1,13 @@
 //! What happens to programs: from the tensor dialect to placed, scheduled words.
 
+pub mod bisect;
 pub mod canonicalize;
 mod compile;
 pub mod expand;
 pub mod fuse;
 pub mod pass;
 pub mod place;
+pub mod reduce;
 pub mod remark;
 pub mod repro;
 pub mod rewrite;

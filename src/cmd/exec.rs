@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> Outcome {
             range: tensor.random,
         })
         .collect();
-    let inputs = options.tensors.load(&wanted, fp8(program.target), quiet)?;
+    let inputs = options.tensors.inputs.load(&wanted, fp8(program.target), quiet)?;
     let costed = Costed::new(&program, &options.cost)?;
     let results = execute(&program, &inputs, &costed, options.engines)?;
     let mut text = describe(&program, &costed, options.engines);

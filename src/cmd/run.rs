@@ -94,7 +94,7 @@ fn run_one(options: &Options, compilation: &Compilation, text: &mut String) -> O
     let program = &compilation.compiled.program;
     let func = compilation.entry()?;
     let fp8 = fp8(program.target);
-    let inputs = options.tensors.load(&wanted(func)?, fp8, options.common.quiet)?;
+    let inputs = options.tensors.inputs.load(&wanted(func)?, fp8, options.common.quiet)?;
     let costed = Costed::new(program, &options.cost)?;
     let results = exec::execute(program, &inputs, &costed, options.engines)?;
     text.push_str(&describe(program, &costed, options.engines));
@@ -136,7 +136,8 @@ fn checks(
     Ok(failed == 0)
 }
 
-fn wanted(func: &Func) -> Outcome<Vec<Wanted>> {
+/// The arguments of a function of the tensor dialect.
+pub fn wanted(func: &Func) -> Outcome<Vec<Wanted>> {
     func.args
         .iter()
         .zip(&func.arg_attrs)
