@@ -1,10 +1,15 @@
 //! Throughput of single words, decoding and dispatch included: GB/s, each input and output counted once.
 //!
-//! `cargo bench -p partita-interp [-- NAME…]`
+//! `cargo bench -p partita-interp [-- NAME…]`; with `--tsv` each line is a size, a name, GB/s and µs, and with
+//! `--threads` rows are spread over the cores. `--program IMAGE` runs a whole program image instead, on random inputs.
 
 use std::time::Instant;
 
+use partita_backend::image;
+use partita_backend::program::IoTensor;
+use partita_interp::exec::{Options, run};
 use partita_interp::{Limits, Machine, Place, Space};
+use partita_ir::{TensorData, TensorType};
 use partita_isa::{
     AccumCmd, AluOp, CrossLaneReduce, Dtype, Engine, Generation, Instruction, Opcode, Pattern,
     SubDim, TensorReduce, TensorScalar, TensorTensor, Word,
@@ -18,9 +23,12 @@ struct Case {
     word: Word,
 }
 
-/// Byte offset of the second source and of the destination, beyond the longest row of fp32.
-const SECOND: u32 = 0x1_0000;
-const RESULT: u32 = 0x2_0000;
+/// Byte offset of the second source and of the destination, beyond the longest row of fp32, with gaps as between the
+/// tensors of a program.
+const SECOND: u32 = 0x1_0440;
+const RESULT: u32 = 0x2_0880;
+/// Bytes of HBM: as much as a program with such tensors has, which makes the machine ask for huge pages.
+const HBM: u64 = 8 << 20;
 
 fn cases(n: u16) -> Vec<Case> {
     let case =
@@ -138,13 +146,13 @@ fn cases(n: u16) -> Vec<Case> {
     ]
 }
 
-fn machine() -> Machine {
-    let limits = Limits { parallel: false, ..Limits::default() };
+fn machine(parallel: bool) -> Machine {
+    let limits = Limits { parallel, ..Limits::default() };
     let mut machine =
-        Machine::new(Generation::Mariana.into(), 0, limits).expect("no HBM is asked for");
+        Machine::new(Generation::Mariana.into(), HBM, limits).expect("no HBM is asked for");
     for partition in 0..128 {
         let place = Place { space: Space::Sbuf, partition };
-        let row = machine.row_mut(place, 0, RESULT as usize).expect("the row is long enough");
+        let row = machine.row_mut(place, 0, SECOND as usize * 2).expect("the row is long enough");
         for (i, cell) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             *cell = (((i * 37 + partition) % 1000) as f32 * 0.01 - 5.0).to_le_bytes();
         }
@@ -152,25 +160,69 @@ fn machine() -> Machine {
     machine
 }
 
+/// Prints GB/s and µs of a program image; its inputs and outputs are counted once.
+fn program(path: &str, parallel: bool) {
+    let file = std::fs::read(path).expect("the image can be read");
+    let program = image::read(&file).expect("the file is an image");
+    let tensor = |io: &IoTensor| TensorType::new(io.shape.iter().copied(), io.dtype);
+    let inputs: Vec<TensorData> = program
+        .io
+        .inputs
+        .iter()
+        .map(|io| {
+            let bytes = io.byte_len().expect("the tensor fits") as usize;
+            let values =
+                (0..bytes / 4).flat_map(|i| ((i * 37 % 1000) as f32 * 0.01 - 5.0).to_le_bytes());
+            TensorData::new(tensor(io), values.collect()).expect("the bytes fit the type")
+        })
+        .collect();
+    let options =
+        Options { limits: Limits { parallel, ..Limits::default() }, ..Options::default() };
+    let mut best = f64::INFINITY;
+    for _ in 0..40 {
+        let start = Instant::now();
+        run(&program, &inputs, &options).expect("the program runs");
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    let io = program.io.inputs.iter().chain(&program.io.outputs);
+    let bytes: u64 = io.filter_map(IoTensor::byte_len).sum();
+    println!("{path}\t{:.2}\t{:.2}", bytes as f64 / best / 1e9, best * 1e6);
+}
+
 fn main() {
-    let wanted: Vec<String> =
-        std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let mut machine = machine();
+    let options: Vec<String> = std::env::args().skip(1).collect();
+    let has = |option: &str| options.iter().any(|arg| arg == option);
+    let (tsv, threads) = (has("--tsv"), has("--threads"));
+    let wanted: Vec<&String> = options.iter().filter(|arg| !arg.starts_with('-')).collect();
+    if let Some(at) = options.iter().position(|arg| arg == "--program") {
+        return options[at + 1..].iter().for_each(|path| program(path, threads));
+    }
+    let mut machine = machine(threads);
     for n in [2048, 16384] {
-        println!("[128, {n}]");
+        if !tsv {
+            println!("[128, {n}]");
+        }
         for case in cases(n) {
             if !wanted.is_empty() && !wanted.iter().any(|name| case.name.contains(name.as_str())) {
                 continue;
             }
             let mut best = f64::INFINITY;
-            for _ in 0..20 {
+            for _ in 0..40 {
                 let start = Instant::now();
                 machine.step(case.engine, &case.word).expect("the word is legal");
                 best = best.min(start.elapsed().as_secs_f64());
             }
             let bytes = (case.bytes * 128 * usize::from(n)) as f64;
-            println!("  {:<20} {:7.1} GB/s {:9.1} µs", case.name, bytes / best / 1e9, best * 1e6);
+            let (rate, micros) = (bytes / best / 1e9, best * 1e6);
+            if tsv {
+                println!("{n}\t{}\t{rate:.2}\t{micros:.2}", case.name);
+            } else {
+                println!("  {:<20} {rate:7.1} GB/s {micros:9.1} µs", case.name);
+            }
         }
+    }
+    if tsv {
+        return;
     }
     let tiny = cases(32).swap_remove(0);
     let mut word = Instruction::decode(&tiny.word);

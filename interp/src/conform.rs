@@ -64,7 +64,15 @@ pub struct Summary {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn run_file(mut reader: impl BufRead) -> io::Result<Summary> {
+pub fn run_file(reader: impl BufRead) -> io::Result<Summary> {
+    run_file_with(reader, Limits { parallel: false, ..Limits::default() })
+}
+
+/// As [`run_file`] under given limits.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn run_file_with(mut reader: impl BufRead, limits: Limits) -> io::Result<Summary> {
     let mut summary = Summary::default();
     let mut text = Vec::new();
     for line in 1.. {
@@ -76,7 +84,7 @@ pub fn run_file(mut reader: impl BufRead) -> io::Result<Summary> {
             continue;
         }
         let verdict = match serde_json::from_slice::<Vector>(&text) {
-            Ok(vector) => judge(&vector).map_err(|reason| (vector.id, reason)),
+            Ok(vector) => judge(&vector, limits).map_err(|reason| (vector.id, reason)),
             Err(error) => Err((String::new(), format!("not a vector: {error}"))),
         };
         match verdict {
@@ -91,7 +99,7 @@ pub fn run_file(mut reader: impl BufRead) -> io::Result<Summary> {
 }
 
 /// Judges one vector; the error says why it failed.
-fn judge(vector: &Vector) -> Result<(), String> {
+fn judge(vector: &Vector, limits: Limits) -> Result<(), String> {
     let target: Target = vector.target.parse().map_err(|e| format!("{e}"))?;
     let engine: Engine = vector.engine.parse().map_err(|e| format!("{e}"))?;
     let words = vector
@@ -101,7 +109,9 @@ fn judge(vector: &Vector) -> Result<(), String> {
         .collect::<Result<Vec<Word>, String>>()?;
     judge_rules(vector, target, engine, &words)?;
     match &vector.after {
-        Some(after) if vector.legal => judge_execution(vector, after, target, engine, &words),
+        Some(after) if vector.legal => {
+            judge_execution(vector, after, target, engine, &words, limits)
+        }
         _ => Ok(()),
     }
 }
@@ -141,8 +151,8 @@ fn judge_execution(
     target: Target,
     engine: Engine,
     words: &[Word],
+    limits: Limits,
 ) -> Result<(), String> {
-    let limits = Limits { parallel: false, ..Limits::default() };
     let mut machine = Machine::new(target, 0, limits).map_err(|e| e.to_string())?;
     for segment in &vector.mem {
         for (place, row) in segment.rows()? {

@@ -15,6 +15,7 @@ pub mod exec;
 pub mod machine;
 pub mod memory;
 mod numeric;
+mod pages;
 mod plan;
 mod rows;
 mod run;

@@ -5,6 +5,7 @@ use partita_isa::Target;
 
 use crate::memory::{Memory, PARTITIONS, Place};
 use crate::numeric::simd::Simd;
+use crate::pages::{LARGE, Pages};
 
 /// Number of registers (ISA 3.2).
 pub const REGISTERS: usize = 64;
@@ -18,13 +19,21 @@ pub struct Limits {
     pub elements: usize,
     /// Whether the channels of a large word are spread over threads.
     pub parallel: bool,
+    /// The elements, over all channels, from which a word is large: below it threads cost more than they bring.
+    pub parallel_elements: usize,
     /// The instruction set of the kernels: the best one found, unless `PARTITA_SIMD` lowers it.
     pub simd: Simd,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { hbm_bytes: 1 << 34, elements: 1 << 26, parallel: true, simd: Simd::detect() }
+        Self {
+            hbm_bytes: 1 << 34,
+            elements: 1 << 26,
+            parallel: true,
+            parallel_elements: 1 << 16,
+            simd: Simd::detect(),
+        }
     }
 }
 
@@ -34,7 +43,7 @@ pub struct Machine {
     pub target: Target,
     pub limits: Limits,
     pub(crate) memory: Memory,
-    pub(crate) hbm: Vec<u8>,
+    pub(crate) hbm: Pages,
     /// The register file, preset by the host (OQ-10).
     pub registers: [u32; REGISTERS],
     /// The DVE accumulators, one per destination partition (ISA 8.4, OQ-28).
@@ -76,8 +85,9 @@ impl Machine {
         Ok(Self {
             target,
             limits,
-            memory: Memory::new(target.generation),
-            hbm: vec![0; size],
+            // Large tensors are worth huge pages, small programs are not.
+            memory: Memory::new(target.generation, size >= LARGE),
+            hbm: Pages::new(size, true),
             registers: [0; REGISTERS],
             accumulators: [0.0; PARTITIONS],
             lane_table,

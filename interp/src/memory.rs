@@ -3,6 +3,8 @@
 use partita_isa::Generation;
 pub use partita_isa::Memory as Space;
 
+use crate::pages::Pages;
+
 /// Partitions of each memory.
 pub const PARTITIONS: usize = 128;
 
@@ -21,7 +23,7 @@ const GAP: usize = 65 * 64;
 /// memory until it is touched.
 #[derive(Clone, Debug)]
 struct Bank {
-    bytes: Vec<u8>,
+    bytes: Pages,
     /// Active bytes of a partition.
     active: usize,
     /// Bytes from one row to the next.
@@ -29,10 +31,10 @@ struct Bank {
 }
 
 impl Bank {
-    fn new(active: u64) -> Self {
+    fn new(active: u64, huge: bool) -> Self {
         let active = active as usize;
         let stride = active + GAP;
-        Self { bytes: vec![0; stride * PARTITIONS], active, stride }
+        Self { bytes: Pages::new(stride * PARTITIONS, huge), active, stride }
     }
 
     fn rows(&self, partition: usize, count: usize) -> Option<&[u8]> {
@@ -60,6 +62,7 @@ pub enum Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// The row of one channel; `None` for the destination's own.
+    #[inline]
     pub fn channel(self, channel: usize) -> Option<&'a [u8]> {
         match self {
             Self::Own => None,
@@ -78,13 +81,15 @@ pub struct Split<'a, const N: usize> {
 }
 
 impl Memory {
-    pub fn new(generation: Generation) -> Self {
+    /// `huge` asks for huge pages.
+    pub fn new(generation: Generation, huge: bool) -> Self {
         Self {
-            sbuf: Bank::new(generation.sbuf_active()),
-            psum: Bank::new(generation.psum_active()),
+            sbuf: Bank::new(generation.sbuf_active(), huge),
+            psum: Bank::new(generation.psum_active(), huge),
         }
     }
 
+    #[inline]
     fn bank(&self, space: Space) -> &Bank {
         match space {
             Space::Sbuf => &self.sbuf,
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn split_finds_each_row() {
-        let mut memory = Memory::new(Generation::Cayman);
+        let mut memory = Memory::new(Generation::Cayman, true);
         for p in 0..PARTITIONS {
             memory.row_mut(sbuf(p)).unwrap()[0] = p as u8;
             let psum = Place { space: Space::Psum, partition: p };
@@ -186,7 +191,7 @@ mod tests {
 
     #[test]
     fn rows_shared_in_part_are_refused() {
-        let mut memory = Memory::new(Generation::Cayman);
+        let mut memory = Memory::new(Generation::Cayman, true);
         assert!(memory.split(64, sbuf(64), [Some(sbuf(32))]).is_none());
         assert!(memory.split(64, sbuf(32), [Some(sbuf(64))]).is_none());
         assert!(memory.split(64, sbuf(96), [Some(sbuf(0))]).is_none());
@@ -195,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_generation_without_psum_has_empty_rows() {
-        let mut memory = Memory::new(Generation::Maverick);
+        let mut memory = Memory::new(Generation::Maverick, false);
         assert!(memory.row_mut(Place { space: Space::Psum, partition: 0 }).unwrap().is_empty());
         assert_eq!(memory.row_mut(sbuf(127)).unwrap().len(), 524_288);
     }

@@ -9,12 +9,9 @@ use crate::machine::Machine;
 use crate::memory::{PARTITIONS, Place, Rows, Split};
 use crate::numeric::kernels::{ROWS, Running};
 use crate::plan::{Lanes, Plan, RowPlan, Seed, Staging, Work};
-use crate::rows::elementwise::{Body, Elementwise};
+use crate::rows::elementwise::{Body, Elementwise, Straight};
 use crate::rows::exchange::{Columns, TILE, Transpose, stage, staged_stride};
 use crate::rows::{Channel, Scratch, with_scratch};
-
-/// Below this many elements the threads cost more than they bring.
-const PARALLEL_VOLUME: usize = 1 << 16;
 
 /// Rows do not fit the memories although every operand was checked: the plan and the machine disagree.
 const MISPLACED: Fault = Fault::Unsupported("operands that share some of their partitions");
@@ -57,7 +54,7 @@ impl Machine {
     /// When operands share some but not all of their partitions, which CH-3 excludes.
     pub(crate) fn run(&mut self, plan: &Plan) -> Result<(), Fault> {
         let parallel = self.limits.parallel
-            && plan.volume() >= PARALLEL_VOLUME
+            && plan.volume() >= self.limits.parallel_elements
             && rayon::current_num_threads() > 1;
         match plan {
             Plan::LoadTable(table) => self.lane_table = *table,
@@ -108,7 +105,7 @@ impl Machine {
         if let (Some(staging), Some(place)) = (plan.staging, source0) {
             let row = self.memory.stride(place.space);
             let rows = self.memory.rows(place, plan.channels).ok_or(MISPLACED)?;
-            stage(staged, rows, row, &staging, parallel);
+            stage(self.limits.simd, staged, rows, row, &staging, parallel);
         }
         let places = [source0, source1, scalar0, scalar1];
         let mut split = self.memory.split(plan.channels, plan.dst, places).ok_or(MISPLACED)?;
@@ -118,8 +115,16 @@ impl Machine {
         }
         let accumulators = &mut self.accumulators[plan.dst.partition..];
         let accumulators = &mut accumulators[..plan.channels];
+        let straight = match &plan.work {
+            Work::Elementwise(work) if plan.lanes == Lanes::All => {
+                let own = [0, 1].map(|i| matches!(split.sources[i], Rows::Own));
+                work.straight(work.layout(own))
+            }
+            _ => None,
+        };
+        let straight = straight.as_ref();
         split.for_each_group(accumulators, parallel, |first, rows, accumulators, sources| {
-            let group = Group { plan, sources, table: &self.lane_table, first };
+            let group = Group { plan, sources, straight, table: &self.lane_table, first };
             with_scratch(|scratch| group.run(scratch, rows, accumulators));
         });
         Ok(())
@@ -165,10 +170,11 @@ impl Machine {
         plan: &RowPlan,
         parallel: bool,
     ) -> Result<bool, Fault> {
+        let simd = self.limits.simd;
         let split = self.memory.split(plan.channels, plan.dst, [Some(source)]);
         let Split { dst, row, sources: [source] } = split.ok_or(MISPLACED)?;
         let own = matches!(source, Rows::Own);
-        let found = Transpose::find(&staging.walk, &work.dst.walk, staging.width, own);
+        let found = Transpose::find(simd, &staging.walk, &work.dst.walk, staging.width, own);
         let Some(transpose) = found else { return Ok(false) };
         let each = |(block, rows): (usize, &mut [u8])| match source {
             Rows::Own => transpose.run(rows, row, None),
@@ -221,6 +227,8 @@ struct GroupRows<'a> {
 struct Group<'a> {
     plan: &'a RowPlan,
     sources: [Rows<'a>; 4],
+    /// The plan as one loop over each row, where it is as simple as that.
+    straight: Option<&'a Straight>,
     table: &'a [u8; TILE],
     /// The first channel.
     first: usize,
@@ -235,6 +243,15 @@ impl Group<'_> {
             return;
         }
         let rows = rows.bytes.chunks_exact_mut(rows.row).zip(accumulators);
+        if let Some(straight) = self.straight {
+            for (channel, (row, accumulator)) in (self.first..).zip(rows) {
+                let others = [0, 1].map(|i| self.sources[i].channel(channel));
+                let mut state = self.channel(channel, row, *accumulator);
+                straight.run(row, others, &mut state);
+                self.keep(accumulator, &state);
+            }
+            return;
+        }
         for (channel, (row, accumulator)) in (self.first..).zip(rows) {
             scratch.ready();
             self.run_channel(scratch, channel, row, accumulator);
@@ -249,6 +266,14 @@ impl Group<'_> {
         row: usize,
         accumulators: &mut [f32; ROWS],
     ) -> bool {
+        let pays = match &self.plan.work {
+            Work::Elementwise(work) => work.side_by_side().is_some(),
+            Work::Reduce(work) => work.feed_rows.is_some() && work.is_long(),
+            Work::Predicated(_) | Work::Select { .. } => false,
+        };
+        if !pays {
+            return false;
+        }
         let source = self.sources[0];
         let others = std::array::from_fn(|i| source.channel(self.first + i));
         let mut channels = std::array::from_fn::<_, ROWS, _>(|i| {
@@ -263,7 +288,7 @@ impl Group<'_> {
                 }
             }
             Work::Reduce(work) => {
-                let Some(feed) = work.feed_rows.filter(|_| work.is_long()) else { return false };
+                let Some(feed) = work.feed_rows else { return false };
                 work.run_rows(feed, scratch, rows, others, &mut channels);
             }
             _ => return false,

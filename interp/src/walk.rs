@@ -10,20 +10,21 @@ pub const DIMS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walk {
     /// Position of element 0 in the row.
-    start: isize,
-    counts: [usize; DIMS],
-    steps: [isize; DIMS],
-    dims: usize,
-    len: usize,
-    lowest: isize,
-    highest: isize,
+    start: i32,
+    counts: [u32; DIMS],
+    steps: [i32; DIMS],
+    dims: u32,
+    len: u32,
+    lowest: i32,
+    highest: i32,
 }
 
 impl Walk {
     /// Normalises a pattern of counts and steps, innermost first, that begins at element `start` of a row.
     /// `None` when a count is 0 or the product or an offset does not fit.
+    #[inline]
     pub fn new(start: usize, dims: impl IntoIterator<Item = (u16, i16)>) -> Option<Self> {
-        let start = isize::try_from(start).ok()?;
+        let start = i32::try_from(start).ok()?;
         let mut walk = Self {
             start,
             counts: [1; DIMS],
@@ -34,9 +35,10 @@ impl Walk {
             highest: start,
         };
         for (count, step) in dims {
-            let (count, step) = (usize::from(count), isize::from(step));
+            let (count, step) = (u32::from(count), i32::from(step));
             walk.len = walk.len.checked_mul(count).filter(|&len| len > 0)?;
-            let reach = step * (count as isize - 1);
+            // Two factors of 16 bits.
+            let reach = step * (count as i32 - 1);
             walk.lowest = walk.lowest.checked_add(reach.min(0))?;
             walk.highest = walk.highest.checked_add(reach.max(0))?;
             walk.push(count, step)?;
@@ -45,9 +47,9 @@ impl Walk {
         Some(walk)
     }
 
-    /// A run of `len` neighbouring elements from `start`.
+    /// A run of `len` neighbouring elements from `start`, both within a row.
     pub fn run(start: usize, len: usize) -> Self {
-        let start = start as isize;
+        let (start, len) = (start as i32, len as u32);
         let mut counts = [1; DIMS];
         counts[0] = len;
         Self {
@@ -57,64 +59,73 @@ impl Walk {
             dims: 1,
             len,
             lowest: start,
-            highest: start + len as isize - 1,
+            highest: start + len as i32 - 1,
         }
     }
 
-    fn push(&mut self, count: usize, step: isize) -> Option<()> {
+    #[inline]
+    fn push(&mut self, count: u32, step: i32) -> Option<()> {
         if count == 1 {
             return Some(());
         }
-        if let Some(last) = self.dims.checked_sub(1)
-            && step == self.steps[last] * self.counts[last] as isize
+        let dims = self.dims as usize;
+        if let Some(last) = dims.checked_sub(1)
+            && i64::from(step) == i64::from(self.steps[last]) * i64::from(self.counts[last])
         {
+            // A factor of the length, which fits.
             self.counts[last] *= count;
             return Some(());
         }
-        *self.counts.get_mut(self.dims)? = count;
-        *self.steps.get_mut(self.dims)? = step;
+        *self.counts.get_mut(dims)? = count;
+        *self.steps.get_mut(dims)? = step;
         self.dims += 1;
         Some(())
     }
 
     /// Where the walk begins, if it is one run of neighbours.
+    #[inline]
     pub fn as_run(&self) -> Option<usize> {
         let run = self.dims == 1 && (self.steps[0] == 1 || self.len == 1);
         run.then_some(self.start as usize)
     }
 
     /// Number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// The lowest element position reached.
+    #[inline]
     pub fn lowest(&self) -> isize {
-        self.lowest
+        self.lowest as isize
     }
 
     /// The highest element position reached.
+    #[inline]
     pub fn highest(&self) -> isize {
-        self.highest
+        self.highest as isize
     }
 
     /// Whether every position is visited at most once; `false` may also mean "not known".
+    #[inline]
     pub fn is_injective(&self) -> bool {
         let mut order: [usize; DIMS] = [0, 1, 2, 3];
-        let order = &mut order[..self.dims];
+        let order = &mut order[..self.dims as usize];
         order.sort_unstable_by_key(|&d| self.steps[d].unsigned_abs());
         let mut reach = 0;
         order.iter().all(|&d| {
-            let step = self.steps[d].unsigned_abs();
+            let step = u64::from(self.steps[d].unsigned_abs());
             let fits = step > reach || self.counts[d] == 1;
-            reach += step * (self.counts[d] - 1);
+            reach += step * u64::from(self.counts[d] - 1);
             fits
         })
     }
 
     /// The same walk counted from another origin: `origin` becomes position 0.
+    #[inline]
     pub fn rebased(mut self, origin: usize) -> Self {
-        let origin = origin as isize;
+        let origin = origin as i32;
         self.start -= origin;
         self.lowest -= origin;
         self.highest -= origin;
@@ -126,56 +137,60 @@ impl Walk {
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor {
     walk: Walk,
-    index: [usize; DIMS],
+    index: [u32; DIMS],
     position: isize,
 }
 
 impl Cursor {
     /// At element 0.
     pub fn new(walk: Walk) -> Self {
-        Self { walk, index: [0; DIMS], position: walk.start }
+        Self { walk, index: [0; DIMS], position: walk.start as isize }
     }
 
     /// Moves to element number `element`, below the length of the walk.
     pub fn seek(&mut self, element: usize) {
-        let mut rest = element;
-        self.position = self.walk.start;
-        for d in 0..self.walk.dims {
+        let mut rest = element as u32;
+        self.position = self.walk.start as isize;
+        for d in 0..self.walk.dims as usize {
             self.index[d] = rest % self.walk.counts[d];
             rest /= self.walk.counts[d];
-            self.position += self.walk.steps[d] * self.index[d] as isize;
+            self.position += self.walk.steps[d] as isize * self.index[d] as isize;
         }
     }
 
     /// How many elements from here on are neighbours in memory, up to the end of the inner loop; 0 when the
     /// inner loop does not step by one.
+    #[inline]
     pub fn neighbours(&self) -> usize {
         if self.walk.steps[0] == 1 { self.run_left() } else { 0 }
     }
 
     /// Position of the current element.
+    #[inline]
     pub fn position(&self) -> usize {
         self.position as usize
     }
 
+    #[inline]
     fn run_left(&self) -> usize {
-        self.walk.counts[0] - self.index[0]
+        (self.walk.counts[0] - self.index[0]) as usize
     }
 
     /// Moves on by `count` elements, at most to the end of the inner loop.
+    #[inline]
     pub fn advance(&mut self, count: usize) {
-        self.index[0] += count;
-        self.position += self.walk.steps[0] * count as isize;
+        self.index[0] += count as u32;
+        self.position += self.walk.steps[0] as isize * count as isize;
         let mut d = 0;
         while self.index[d] == self.walk.counts[d] {
-            self.position -= self.walk.steps[d] * self.walk.counts[d] as isize;
+            self.position -= self.walk.steps[d] as isize * self.walk.counts[d] as isize;
             self.index[d] = 0;
             d += 1;
-            if d >= self.walk.dims {
+            if d >= self.walk.dims as usize {
                 return;
             }
             self.index[d] += 1;
-            self.position += self.walk.steps[d];
+            self.position += self.walk.steps[d] as isize;
         }
     }
 
@@ -189,11 +204,11 @@ impl Cursor {
                 1 => now.copy_from_slice(&row[at..at + run]),
                 0 => now.fill(row[at]),
                 step if step > 0 => {
-                    let cells = row[at..].iter().step_by(step.unsigned_abs());
+                    let cells = row[at..].iter().step_by(step.unsigned_abs() as usize);
                     now.iter_mut().zip(cells).for_each(|(to, from)| *to = *from);
                 }
                 step => {
-                    let cells = row[..=at].iter().rev().step_by(step.unsigned_abs());
+                    let cells = row[..=at].iter().rev().step_by(step.unsigned_abs() as usize);
                     now.iter_mut().zip(cells).for_each(|(to, from)| *to = *from);
                 }
             }
@@ -212,11 +227,11 @@ impl Cursor {
                 1 => row[at..at + run].copy_from_slice(now),
                 0 => row[at] = now[run - 1],
                 step if step > 0 => {
-                    let cells = row[at..].iter_mut().step_by(step.unsigned_abs());
+                    let cells = row[at..].iter_mut().step_by(step.unsigned_abs() as usize);
                     cells.zip(now).for_each(|(to, from)| *to = *from);
                 }
                 step => {
-                    let cells = row[..=at].iter_mut().rev().step_by(step.unsigned_abs());
+                    let cells = row[..=at].iter_mut().rev().step_by(step.unsigned_abs() as usize);
                     cells.zip(now).for_each(|(to, from)| *to = *from);
                 }
             }

@@ -1,24 +1,32 @@
-//! The execution vectors that are kept beside the repository, where they are present.
+//! The execution vectors that are kept beside the repository, where they are present: on every instruction set of this
+//! processor, on one thread and on two.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::fs;
 use std::path::Path;
 
-use partita_interp::conform::run_file;
+use partita_interp::conform::run_file_with;
+use partita_interp::{Limits, Simd};
 
 #[test]
 fn execution_vectors_pass() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance/exec.jsonl");
-    let Ok(file) = File::open(&path) else {
+    let Ok(vectors) = fs::read(&path) else {
         println!("skipped: {} is absent", path.display());
         return;
     };
-    let summary = run_file(BufReader::new(file)).unwrap();
-    let failures: Vec<String> = summary
-        .failures
-        .iter()
-        .map(|failure| format!("line {} {}: {}", failure.line, failure.id, failure.reason))
-        .collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(summary.passed > 0);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for simd in Simd::available() {
+        for parallel in [false, true] {
+            let limits = Limits { simd, parallel, parallel_elements: 0, ..Limits::default() };
+            let summary = pool.install(|| run_file_with(&vectors[..], limits)).unwrap();
+            let failures: Vec<String> = summary
+                .failures
+                .iter()
+                .map(|failure| format!("line {} {}: {}", failure.line, failure.id, failure.reason))
+                .collect();
+            let way = format!("{simd}, threads: {parallel}");
+            assert!(failures.is_empty(), "{way}\n{}", failures.join("\n"));
+            assert!(summary.passed > 0);
+        }
+    }
 }

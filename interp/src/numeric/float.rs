@@ -74,14 +74,28 @@ fn fold<C: Copy>(
     better: impl Fn(f32, f32) -> f32,
 ) -> Option<f32> {
     let mut lanes = [worst; SIDE_BY_SIDE];
-    let (chunks, tail) = cells.as_chunks::<SIDE_BY_SIDE>();
-    for chunk in chunks {
+    let mut feed = |chunk: &[C; SIDE_BY_SIDE]| {
         for (lane, &x) in lanes.iter_mut().zip(chunk) {
             *lane = better(*lane, decode(x));
         }
+    };
+    let (chunks, tail) = cells.as_chunks::<SIDE_BY_SIDE>();
+    chunks.iter().for_each(&mut feed);
+    let mut best = worst;
+    match cells.last_chunk::<SIDE_BY_SIDE>() {
+        // An element may be seen twice.
+        Some(last) if !tail.is_empty() => feed(last),
+        Some(_) => {}
+        None => best = tail.iter().fold(worst, |best, &x| better(best, decode(x))),
     }
-    let tail = tail.iter().map(|&x| decode(x));
-    let best = lanes.into_iter().chain(tail).fold(worst, &better);
+    let mut width = SIDE_BY_SIDE / 2;
+    while width > 0 {
+        for i in 0..width {
+            lanes[i] = better(lanes[i], lanes[i + width]);
+        }
+        width /= 2;
+    }
+    best = better(best, lanes[0]);
     (best != worst && best != 0.0).then_some(best)
 }
 

@@ -9,6 +9,7 @@ use super::format::{Bf16, F16, Format};
 use super::kernels::*;
 use super::lane::Lane;
 use super::ops::*;
+use super::packed;
 use super::simd::{Level, Simd, at_level};
 use super::table::Fold;
 
@@ -28,6 +29,15 @@ impl Fused {
             scalar_reversed: scalar::<L, F, Reversed<O>>,
         }
     }
+
+    /// BFLOAT16 by pairs.
+    const fn pairs<L: Level, O: Op<f32>>() -> Self {
+        Self {
+            binary: packed::binary::<L, O>,
+            scalar: packed::scalar::<L, O>,
+            scalar_reversed: packed::scalar::<L, Reversed<O>>,
+        }
+    }
 }
 
 /// The fp32 domain over operands and a result that all are BFLOAT16 or all FP16.
@@ -42,8 +52,18 @@ pub fn halves(simd: Simd, op: AluOp, dtype: Dtype) -> Option<&'static Fused> {
             _ => return None,
         })
     }
+    fn pairs<L: Level>(op: AluOp) -> Option<&'static Fused> {
+        Some(match op {
+            AluOp::Add => const { &Fused::pairs::<L, Add>() },
+            AluOp::Subtract => const { &Fused::pairs::<L, Subtract>() },
+            AluOp::Mult => const { &Fused::pairs::<L, Mult>() },
+            AluOp::Max => const { &Fused::pairs::<L, Max>() },
+            AluOp::Min => const { &Fused::pairs::<L, Min>() },
+            _ => return None,
+        })
+    }
     at_level!(simd, L => match dtype {
-        Dtype::Bfloat16 => of::<L, Bf16>(op),
+        Dtype::Bfloat16 => pairs::<L>(op),
         Dtype::Fp16 => of::<L, F16>(op),
         _ => None,
     })
@@ -108,19 +128,17 @@ pub fn pair(simd: Simd, stages: [(AluOp, bool); 2], dtype: Dtype) -> Option<Pair
             }
         };
     }
-    fn of<L: Level, F: Format<Lane = f32>>([first, second]: [(AluOp, bool); 2]) -> Option<Pair> {
-        fn then<L: Level, F: Format<Lane = f32>, A: Op<f32>>(
-            second: (AluOp, bool),
-        ) -> Option<Pair> {
-            stage!(second, B => super::kernels::pair::<L, F, A, B> as Pair)
+    fn of<L: Level>([first, second]: [(AluOp, bool); 2], dtype: Dtype) -> Option<Pair> {
+        fn then<L: Level, A: Op<f32>>(second: (AluOp, bool), dtype: Dtype) -> Option<Pair> {
+            stage!(second, B => match dtype {
+                Dtype::Fp32 => super::kernels::pair::<L, f32, A, B> as Pair,
+                Dtype::Bfloat16 => packed::pair::<L, A, B>,
+                _ => return None,
+            })
         }
-        stage!(first, A => then::<L, F, A>(second))?
+        stage!(first, A => then::<L, A>(second, dtype))?
     }
-    at_level!(simd, L => match dtype {
-        Dtype::Fp32 => of::<L, f32>(stages),
-        Dtype::Bfloat16 => of::<L, Bf16>(stages),
-        _ => None,
-    })
+    at_level!(simd, L => of::<L>(stages, dtype))
 }
 
 /// The running fold of a row of narrow floats, in fp32 lanes, where the order is free.
@@ -132,43 +150,62 @@ pub fn feed(simd: Simd, op: AluOp, dtype: Dtype) -> Option<Feed> {
             _ => return None,
         })
     }
+    fn pairs<L: Level>(op: AluOp) -> Option<Feed> {
+        Some(match op {
+            AluOp::Max => packed::feed::<L, Max>,
+            AluOp::Min => packed::feed::<L, Min>,
+            _ => return None,
+        })
+    }
     at_level!(simd, L => match dtype {
-        Dtype::Bfloat16 => of::<L, Bf16>(op),
+        Dtype::Bfloat16 => pairs::<L>(op),
         Dtype::Fp16 => of::<L, F16>(op),
         _ => None,
     })
 }
 
-/// An integer in memory, an fp32 lane.
-struct Widened<T>(std::marker::PhantomData<T>);
+/// Sums of small integers in fp32 lanes. A word has at most 128 channels, so every partial sum is an integer below
+/// 2^24: exact in any order, and several rows can be added as integers first.
+macro_rules! integer_sums {
+    ($($lane:ident $wide:ident $one:ident $several:ident;)*) => {$(
+        fn $one<L: Level>(acc: &mut [u8], x: &[u8]) {
+            L::run(#[inline(always)] || {
+                for (acc, &x) in f32::cells_mut(acc).iter_mut().zip($lane::cells(x)) {
+                    *acc = (f32::load(*acc) + f32::from($lane::load(x))).store();
+                }
+            });
+        }
 
-macro_rules! widened {
-    ($($lane:ident)*) => {$(
-        impl Format for Widened<$lane> {
-            type Lane = f32;
-            type Cell = <$lane as Lane>::Bytes;
-
-            #[inline(always)]
-            fn elements(bytes: &[u8]) -> &[Self::Cell] {
-                <$lane as Lane>::cells(bytes)
-            }
-            #[inline(always)]
-            fn elements_mut(bytes: &mut [u8]) -> &mut [Self::Cell] {
-                <$lane as Lane>::cells_mut(bytes)
-            }
-            #[inline(always)]
-            fn decode(cell: Self::Cell) -> f32 {
-                f32::from($lane::load(cell))
-            }
-            #[inline(always)]
-            fn encode(lane: f32) -> Self::Cell {
-                (lane.round_ties_even() as $lane).store()
-            }
+        fn $several<L: Level>(acc: &mut [u8], rows: [&[u8]; TOGETHER]) {
+            L::run(#[inline(always)] || {
+                let acc = f32::cells_mut(acc);
+                let mut count = acc.len();
+                let mut cells = [&[][..]; TOGETHER];
+                for (cells, row) in cells.iter_mut().zip(rows) {
+                    *cells = $lane::cells(row);
+                    count = count.min(cells.len());
+                }
+                for cells in &mut cells {
+                    *cells = &cells[..count];
+                }
+                for (i, acc) in acc[..count].iter_mut().enumerate() {
+                    let mut sum: $wide = 0;
+                    for cells in &cells {
+                        sum += $wide::from($lane::load(cells[i]));
+                    }
+                    *acc = (f32::load(*acc) + sum as f32).store();
+                }
+            });
         }
     )*};
 }
 
-widened! { i8 u8 i16 u16 }
+integer_sums! {
+    i8 i16 add_i8 add_rows_i8;
+    u8 i16 add_u8 add_rows_u8;
+    i16 i32 add_i16 add_rows_i16;
+    u16 i32 add_u16 add_rows_u16;
+}
 
 /// Rows of narrow elements folded into fp32 lanes.
 pub fn fold(simd: Simd, op: AluOp, dtype: Dtype) -> Option<Fold> {
@@ -179,13 +216,20 @@ pub fn fold(simd: Simd, op: AluOp, dtype: Dtype) -> Option<Fold> {
             _ => return None,
         })
     }
+    fn sum<L: Level>(dtype: Dtype) -> Option<Fold> {
+        let (one, several): (Accumulate, AccumulateRows) = match dtype {
+            Dtype::Int8 => (add_i8::<L>, add_rows_i8::<L>),
+            Dtype::Uint8 => (add_u8::<L>, add_rows_u8::<L>),
+            Dtype::Int16 => (add_i16::<L>, add_rows_i16::<L>),
+            Dtype::Uint16 => (add_u16::<L>, add_rows_u16::<L>),
+            _ => return None,
+        };
+        Some(Fold { one, several })
+    }
     at_level!(simd, L => match dtype {
         Dtype::Bfloat16 => of::<L, Bf16>(op),
         Dtype::Fp16 => of::<L, F16>(op),
-        Dtype::Int8 => of::<L, Widened<i8>>(op),
-        Dtype::Uint8 => of::<L, Widened<u8>>(op),
-        Dtype::Int16 => of::<L, Widened<i16>>(op),
-        Dtype::Uint16 => of::<L, Widened<u16>>(op),
+        _ if op == AluOp::Add => sum::<L>(dtype),
         _ => None,
     })
 }

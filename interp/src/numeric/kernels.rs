@@ -113,10 +113,14 @@ pub fn accumulate_rows<L: Level, F: Format, O: Op<F::Lane>>(
         || {
             let acc = F::Lane::cells_mut(acc);
             let count = rows.iter().fold(acc.len(), |n, row| n.min(F::elements(row).len()));
-            let rows = rows.map(|row| &F::elements(row)[..count]);
+            let mut cells = [&[][..]; TOGETHER];
+            for (cells, row) in cells.iter_mut().zip(rows) {
+                *cells = &F::elements(row)[..count];
+            }
             for (i, acc) in acc[..count].iter_mut().enumerate() {
                 let first = F::Lane::load(*acc);
-                *acc = rows.iter().fold(first, |acc, row| O::apply(acc, F::decode(row[i]))).store();
+                *acc =
+                    cells.iter().fold(first, |acc, row| O::apply(acc, F::decode(row[i]))).store();
             }
         },
     );
@@ -130,16 +134,20 @@ pub fn feed<L: Level, F: Format, O: Op<F::Lane>>(state: &mut Running, block: &[u
         #[inline(always)]
         || {
             let cells = F::elements(block);
+            if let Some(folded) = O::fold(cells, F::decode) {
+                let acc = F::Lane::from_bits(state.acc);
+                let acc = if state.seen == 0 { folded } else { O::apply(acc, folded) };
+                state.acc = acc.to_bits();
+                state.seen += cells.len() as u64;
+                return;
+            }
             let (mut acc, mut rest) = match (state.seen, cells) {
                 (_, []) => return,
                 (0, [first, rest @ ..]) => (F::decode(*first), rest),
                 _ => (F::Lane::from_bits(state.acc), cells),
             };
             state.seen += cells.len() as u64;
-            if let Some(folded) = O::fold(rest, F::decode) {
-                acc = O::apply(acc, folded);
-                rest = &[];
-            } else if O::FREE_ORDER
+            if O::FREE_ORDER
                 && let (chunks, tail) = rest.as_chunks::<SIDE_BY_SIDE>()
                 && let [first, chunks @ ..] = chunks
             {

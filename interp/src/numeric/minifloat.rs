@@ -113,33 +113,40 @@ pub fn f32_to_f32r(value: f32) -> u32 {
     if bits & !SIGN > INFINITY { F32_NAN } else { rounded }
 }
 
+/// Decodes eight bits exactly; patterns whose magnitude has all bits of `SPECIAL` are Inf or NaN.
+#[inline(always)]
+fn decode8<const E: u32, const M: u32, const SPECIAL: u32>(raw: u8) -> f32 {
+    // The sign goes to the top by itself, with copies of it that the mask takes off.
+    let spread = (i32::from(raw as i8) << Layout::<E, M>::DROP) as u32;
+    let widened = spread & (SIGN | 0x7F << Layout::<E, M>::DROP);
+    let scale = f32::from_bits((254 - Layout::<E, M>::BIAS) << 23);
+    let finite = (f32::from_bits(widened) * scale).to_bits();
+    let mask = SPECIAL << Layout::<E, M>::DROP;
+    f32::from_bits(if widened & mask == mask { INFINITY | widened } else { finite })
+}
+
 /// FP8_EXP3 to fp32, exact.
 #[inline(always)]
 pub fn e3m4_to_f32(raw: u8) -> f32 {
-    decode::<3, 4>(u32::from(raw))
+    decode8::<3, 4, 0x70>(raw)
 }
 
 /// FP8_EXP4 in the IEEE pattern to fp32, exact.
 #[inline(always)]
 pub fn e4m3_to_f32(raw: u8) -> f32 {
-    decode::<4, 3>(u32::from(raw))
+    decode8::<4, 3, 0x78>(raw)
 }
 
 /// FP8_EXP5 to fp32, exact.
 #[inline(always)]
 pub fn e5m2_to_f32(raw: u8) -> f32 {
-    decode::<5, 2>(u32::from(raw))
+    decode8::<5, 2, 0x7C>(raw)
 }
 
 /// FP8_EXP4 under `fp8_ocp` (E4M3FN) to fp32, exact: only 0x7F and 0xFF are not finite.
 #[inline(always)]
 pub fn e4m3fn_to_f32(raw: u8) -> f32 {
-    let raw = u32::from(raw);
-    let magnitude = raw & 0x7F;
-    let scale = f32::from_bits((254 - Layout::<4, 3>::BIAS) << 23);
-    let finite = (f32::from_bits(magnitude << Layout::<4, 3>::DROP) * scale).to_bits();
-    let value = if magnitude == 0x7F { F32_NAN } else { finite };
-    f32::from_bits(((raw & 0x80) << 24) | value)
+    decode8::<4, 3, 0x7F>(raw)
 }
 
 /// fp32 to FP8_EXP3, nearest even; `SATURATE` is the option `fp8_saturate`.

@@ -8,6 +8,7 @@ pub mod kernels;
 pub mod lane;
 pub mod minifloat;
 pub mod ops;
+pub mod packed;
 pub mod selected;
 pub mod sequence;
 pub mod simd;

@@ -11,8 +11,13 @@ use super::transpose::{LINE, block};
 /// Columns of a tile.
 const COLUMNS: usize = 16;
 
+/// Bytes of a tile's element.
+const WIDTH: usize = 4;
+
 /// One line per row (or per column, once transposed).
-type Tile = [[[u8; 4]; COLUMNS]; ROWS];
+type Tile = [[u8; WIDTH * COLUMNS]; ROWS];
+
+const EMPTY: Tile = [[0; WIDTH * COLUMNS]; ROWS];
 
 pub fn feed_rows<L: Level, T: Lane, O: Op<T>>(states: &mut [Running; ROWS], blocks: [&[u8]; ROWS]) {
     L::run(
@@ -22,9 +27,11 @@ pub fn feed_rows<L: Level, T: Lane, O: Op<T>>(states: &mut [Running; ROWS], bloc
             let cells = blocks.map(|block| &T::cells(block)[..len]);
             let (mut acc, first) = begin::<T>(states, cells, |_| ());
             let tiled = tiles::<T>(first, len);
+            let (mut tile, mut columns) = (EMPTY, EMPTY);
             for at in (first..first + tiled).step_by(COLUMNS) {
-                let tile = transposed(&load_tile::<T>(blocks, at));
-                for column in &tile {
+                load_tile(&blocks, at, &mut tile);
+                transpose(&tile, &mut columns);
+                for column in &columns {
                     advance::<T, O>(&mut acc, column);
                 }
             }
@@ -55,16 +62,19 @@ pub fn scan_rows<L: Level, T: Lane, O: Op<T>>(
                 }
             });
             let tiled = tiles::<T>(first, len);
+            let (mut tile, mut columns) = (EMPTY, EMPTY);
             for at in (first..first + tiled).step_by(COLUMNS) {
-                let mut tile = transposed(&load_tile::<T>(blocks, at));
-                for column in &mut tile {
+                load_tile(&blocks, at, &mut tile);
+                transpose(&tile, &mut columns);
+                for column in &mut columns {
                     advance::<T, O>(&mut acc, column);
-                    *column = acc.map(|acc| (acc.to_bits() as u32).to_le_bytes());
+                    for (cell, acc) in column.as_chunks_mut::<WIDTH>().0.iter_mut().zip(&acc) {
+                        *cell = (acc.to_bits() as u32).to_le_bytes();
+                    }
                 }
-                let tile = transposed(&tile);
+                transpose(&columns, &mut tile);
                 for (out, line) in out.iter_mut().zip(&tile) {
-                    let at = at * size_of::<T>();
-                    out[at..at + size_of_val(line)].copy_from_slice(line.as_flattened());
+                    out[at * WIDTH..][..WIDTH * COLUMNS].copy_from_slice(line);
                 }
             }
             for at in first + tiled..len {
@@ -110,43 +120,36 @@ fn finish<T: Lane>(states: &mut [Running; ROWS], acc: [T; ROWS], len: usize) {
 /// How many columns from `first` on go by tiles: none for lanes that are not as wide as a tile's elements.
 #[inline(always)]
 fn tiles<T: Lane>(first: usize, len: usize) -> usize {
-    if size_of::<T>() == 4 { (len - first) / COLUMNS * COLUMNS } else { 0 }
+    if size_of::<T>() == WIDTH { (len - first) / COLUMNS * COLUMNS } else { 0 }
 }
 
 #[inline(always)]
-fn load_tile<T: Lane>(blocks: [&[u8]; ROWS], column: usize) -> Tile {
-    let at = column * size_of::<T>();
-    blocks.map(|block| {
-        let cells = block[at..at + 4 * COLUMNS].as_chunks::<4>().0.first_chunk();
-        cells.copied().unwrap_or([[0; 4]; COLUMNS])
-    })
+fn load_tile(blocks: &[&[u8]; ROWS], column: usize, tile: &mut Tile) {
+    for (line, block) in tile.iter_mut().zip(blocks) {
+        line.copy_from_slice(&block[column * WIDTH..][..WIDTH * COLUMNS]);
+    }
 }
 
 /// The tile with rows and columns exchanged, by blocks of 4 × 4.
 #[inline(always)]
-fn transposed(tile: &Tile) -> Tile {
-    const EDGE: usize = LINE / 4;
-    let mut out = [[[0; 4]; COLUMNS]; ROWS];
+fn transpose(tile: &Tile, out: &mut Tile) {
+    const EDGE: usize = LINE / WIDTH;
     for top in 0..ROWS / EDGE {
         for left in 0..COLUMNS / EDGE {
-            let lines = std::array::from_fn::<_, EDGE, _>(|i| {
-                let mut line = [0; LINE];
-                let from = &tile[top * EDGE + i][left * EDGE..(left + 1) * EDGE];
-                line.copy_from_slice(from.as_flattened());
-                line
-            });
-            for (i, line) in block::<4, EDGE>(lines).iter().enumerate() {
-                out[left * EDGE + i][top * EDGE..(top + 1) * EDGE]
-                    .copy_from_slice(line.as_chunks().0);
+            let mut lines = [[0; LINE]; EDGE];
+            for (i, line) in lines.iter_mut().enumerate() {
+                line.copy_from_slice(&tile[top * EDGE + i][left * LINE..][..LINE]);
+            }
+            for (i, line) in block::<WIDTH, EDGE>(lines).iter().enumerate() {
+                out[left * EDGE + i][top * LINE..][..LINE].copy_from_slice(line);
             }
         }
     }
-    out
 }
 
 #[inline(always)]
-fn advance<T: Lane, O: Op<T>>(acc: &mut [T; ROWS], column: &[[u8; 4]; COLUMNS]) {
-    for (acc, &x) in acc.iter_mut().zip(column) {
+fn advance<T: Lane, O: Op<T>>(acc: &mut [T; ROWS], column: &[u8; WIDTH * COLUMNS]) {
+    for (acc, &x) in acc.iter_mut().zip(column.as_chunks().0) {
         *acc = O::apply(*acc, T::from_bits(u32::from_le_bytes(x).into()));
     }
 }

@@ -10,7 +10,7 @@ use super::kernels::*;
 use super::lane::Lane;
 use super::ops::*;
 use super::sequence;
-use super::simd::{Level, Simd, at_level};
+use super::simd::{Level, Portable, Simd, at_level};
 
 /// The loops of one operation in one domain.
 #[derive(Clone, Copy, Debug)]
@@ -188,14 +188,11 @@ fn float_at<L: Level>(op: AluOp) -> Option<&'static Kernels> {
 }
 
 /// Raw bits at operand width (rule N-1). CRC32 is not among them: see [`super::selected::crc32`].
-pub fn bits(simd: Simd, op: AluOp, width: usize) -> Option<&'static Kernels> {
-    at_level!(simd, L => bits_at::<<L as Level>::Plain>(op, width))
-}
-
-fn bits_at<L: Level>(op: AluOp, width: usize) -> Option<&'static Kernels> {
+/// One level serves all: these loops wait for memory, not for instructions.
+pub fn bits(op: AluOp, width: usize) -> Option<&'static Kernels> {
     macro_rules! of {
         ($lane:ty) => {
-            kernels! { L, $lane, op,
+            kernels! { Portable, $lane, op,
                 none: (float_arithmetic!() | float_only!() | AluOp::Divide | shared_integer!()
                     | signed_integer!() | unsigned_integer!() | folds_only!());
                 Bypass => Bypass, BitwiseNot => Not, BitwiseAnd => And, BitwiseOr => Or,
@@ -215,12 +212,17 @@ fn bits_at<L: Level>(op: AluOp, width: usize) -> Option<&'static Kernels> {
 /// Native integers, wrapping (rules N-4, N-5, N-8). Operations of both lists follow the signedness of the
 /// operands; the bare MAX is the exact one of the cross-lane reduction.
 pub fn integer(simd: Simd, op: AluOp, signed: bool, width: usize) -> Option<&'static Kernels> {
-    at_level!(simd, L => integer_at::<<L as Level>::Plain>(op, signed, width))
+    at_level!(simd, L => match (signed, width) {
+        (true, 8) => signed_64::<Portable>(op),
+        (false, 8) => unsigned_64::<Portable>(op),
+        (true, _) => signed_32::<<L as Level>::Plain>(op),
+        (false, _) => unsigned_32::<<L as Level>::Plain>(op),
+    })
 }
 
-fn integer_at<L: Level>(op: AluOp, signed: bool, width: usize) -> Option<&'static Kernels> {
-    macro_rules! signed {
-        ($lane:ty) => {
+macro_rules! signed_table {
+    ($($name:ident $lane:ident;)*) => {$(
+        fn $name<L: Level>(op: AluOp) -> Option<&'static Kernels> {
             kernels! { L, $lane, op,
                 none: (bit_operations!() | float_only!() | AluOp::Min | AluOp::Divide
                     | unsigned_integer!() | folds_only!());
@@ -232,10 +234,18 @@ fn integer_at<L: Level>(op: AluOp, signed: bool, width: usize) -> Option<&'stati
                 AbsMaxInt => AbsMax, AbsMinInt => AbsMin, AbsDiffInt => AbsoluteDiff,
                 AbsValueInt => AbsoluteValue,
             }
-        };
-    }
-    macro_rules! unsigned {
-        ($lane:ty) => {
+        }
+    )*};
+}
+
+signed_table! {
+    signed_32 i32;
+    signed_64 i64;
+}
+
+macro_rules! unsigned_table {
+    ($($name:ident $lane:ident;)*) => {$(
+        fn $name<L: Level>(op: AluOp) -> Option<&'static Kernels> {
             kernels! { L, $lane, op,
                 none: (bit_operations!() | float_only!() | AluOp::Min | AluOp::Divide
                     | signed_integer!() | folds_only!());
@@ -246,12 +256,11 @@ fn integer_at<L: Level>(op: AluOp, signed: bool, width: usize) -> Option<&'stati
                 IsEqualInt => IsEq, IsNeInt => IsNe,
                 IsGtUint => IsGt, IsGeUint => IsGe, IsLeUint => IsLe, IsLtUint => IsLt,
             }
-        };
-    }
-    match (signed, width) {
-        (true, 8) => signed!(i64),
-        (false, 8) => unsigned!(u64),
-        (true, _) => signed!(i32),
-        (false, _) => unsigned!(u32),
-    }
+        }
+    )*};
+}
+
+unsigned_table! {
+    unsigned_32 u32;
+    unsigned_64 u64;
 }

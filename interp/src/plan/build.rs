@@ -98,19 +98,23 @@ where
 }
 
 /// The two data types of a DTYPE_PAIR: the low nibble is source 0.
+#[inline]
 pub(super) fn dtype_pair(pair: u8) -> Result<[Dtype; 2], Fault> {
     Ok([dtype(pair & 15)?, dtype(pair >> 4)?])
 }
 
+#[inline]
 pub(super) fn dtype(code: u8) -> Result<Dtype, Fault> {
     Dtype::from_code(code).ok_or(Fault::Unsupported("data type"))
 }
 
+#[inline]
 pub(super) fn alu(code: u8) -> Result<AluOp, Fault> {
     AluOp::from_code(code).ok_or(Fault::Unsupported("operation"))
 }
 
 /// Bytes of a lane.
+#[inline]
 pub(super) fn lane(domain: Domain, dtype: Dtype) -> usize {
     match domain {
         Domain::Moved | Domain::Bits => dtype.size(),
@@ -120,11 +124,13 @@ pub(super) fn lane(domain: Domain, dtype: Dtype) -> usize {
 }
 
 impl Builder<'_> {
+    #[inline]
     pub fn domain(&self, ops: &[AluOp], inputs: &[Dtype], output: Dtype) -> Domain {
         Domain::of(self.opcode, self.engine, ops, inputs, output)
     }
 
     /// An operand as a stream of lanes.
+    #[inline]
     pub fn stream_of(&self, domain: Domain, operand: &Operand, dtype: Dtype) -> Source {
         let load = match domain {
             Domain::Moved | Domain::Bits => None,
@@ -135,6 +141,7 @@ impl Builder<'_> {
     }
 
     /// How lanes become elements of the output.
+    #[inline]
     pub fn store_to(&self, domain: Domain, dtype: Dtype) -> Store {
         match domain {
             Domain::Moved | Domain::Bits | Domain::Integer { bits: 64, .. } => Store::Same,
@@ -144,6 +151,7 @@ impl Builder<'_> {
     }
 
     /// The loops of an operation.
+    #[inline]
     pub fn kernels(
         &self,
         domain: Domain,
@@ -151,7 +159,7 @@ impl Builder<'_> {
         dtype: Dtype,
     ) -> Result<&'static Kernels, Fault> {
         match domain {
-            Domain::Moved | Domain::Bits => table::bits(self.simd, op, dtype.size()),
+            Domain::Moved | Domain::Bits => table::bits(op, dtype.size()),
             Domain::Fp32 => table::float(self.simd, op),
             Domain::Integer { signed, bits } => {
                 table::integer(self.simd, op, signed, usize::from(bits) / 8)
@@ -223,6 +231,7 @@ impl Builder<'_> {
     }
 
     /// The loop that converts in registers, for three operands of one narrow dtype.
+    #[inline]
     fn fused_binary(
         &self,
         domain: Domain,
@@ -238,6 +247,7 @@ impl Builder<'_> {
     }
 
     /// A row plan without immediates.
+    #[inline]
     pub fn rows(
         &self,
         work: Work,
@@ -249,6 +259,7 @@ impl Builder<'_> {
     }
 
     /// See [`Builder::rows`].
+    #[inline]
     pub fn row_plan(
         &self,
         work: Work,
@@ -381,6 +392,7 @@ impl Builder<'_> {
 }
 
 impl Operand {
+    #[inline]
     pub fn destination(&self) -> Destination {
         Destination { walk: self.walk, width: self.width }
     }

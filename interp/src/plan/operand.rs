@@ -37,6 +37,7 @@ pub enum Immediate {
 
 impl Immediate {
     /// The rows that are read.
+    #[inline]
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::Value(_) => None,
@@ -45,6 +46,7 @@ impl Immediate {
     }
 
     /// The scalar of the channel whose row of pointers this is.
+    #[inline]
     pub fn read(&self, row: &[u8]) -> u64 {
         match *self {
             Self::Value(bits) => bits,
@@ -136,6 +138,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// An immediate of `width` bytes for each of `channels` channels.
+    #[inline]
     pub fn immediate(
         &self,
         source: u8,
@@ -164,6 +167,7 @@ impl<'a> Resolver<'a> {
 
     /// Takes an address apart and checks that `channels` rows from there on exist and may be used (ADR-3, ADR-4,
     /// CH-3).
+    #[inline]
     fn locate(&self, field: u32, channels: usize) -> Result<Located, Fault> {
         let (address, register) = if field & ADDR_REG != 0 {
             let number = field as u8;
@@ -199,6 +203,7 @@ impl<'a> Resolver<'a> {
         Ok(Located { address, register, place: Place { space, partition }, offset })
     }
 
+    #[inline]
     fn row_bytes(&self, space: Space) -> usize {
         space.active(self.generation) as usize
     }

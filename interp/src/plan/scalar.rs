@@ -223,7 +223,7 @@ impl Builder<'_> {
             store: self.store_to(Domain::Moved, kind),
             body: Body::Move,
         };
-        let bypass = table::bits(self.simd, AluOp::Bypass, kind.size());
+        let bypass = table::bits(AluOp::Bypass, kind.size());
         let bypass = bypass.ok_or(Fault::Unsupported("operation"))?;
         // BYPASS with the scalar on the left fills with the scalar.
         let fill = bypass.scalar_reversed;

@@ -47,19 +47,56 @@ pub struct Elementwise {
 
 impl Elementwise {
     /// Whether source 1 is read.
+    #[inline]
     pub fn has_second(&self) -> bool {
         matches!(self.body, Body::Binary(_) | Body::ScalarBinary(..))
     }
 
     /// Whether elements are only moved.
+    #[inline]
     pub fn is_copy(&self) -> bool {
         matches!((self.store, self.body), (Store::Same, Body::Move))
     }
 
     /// How the row is taken apart, given which sources are in the destination's row.
+    #[inline]
     pub fn layout(&self, own: [bool; 2]) -> Layout<2> {
         let second = own[1] && self.has_second();
         Layout::find(&self.dst, [(&self.sources[0], own[0]), (&self.sources[1], second)])
+    }
+
+    /// The instruction as one loop over each row, if its operands are runs that need no buffer.
+    #[inline]
+    pub fn straight(&self, layout: Layout<2>) -> Option<Straight> {
+        let Layout::Apart { low, high, sides } = layout else { return None };
+        let convert = match (self.store, self.body) {
+            (Store::Same, body) if !body.has_middle() => None,
+            (Store::Once(convert), Body::Move) => Some(convert),
+            _ => return None,
+        };
+        let len = self.dst.walk.len();
+        let start = |side: Side, source: &Source| {
+            let at = source.walk.as_run().filter(|_| source.load.is_none())? * source.width;
+            match side {
+                Side::Apart | Side::Below => Some(at),
+                Side::Above => Some(at - high),
+                Side::InPlace => None,
+            }
+        };
+        let mut starts = [start(sides[0], &self.sources[0])?, 0];
+        if self.has_second() {
+            starts[1] = start(sides[1], &self.sources[1])?;
+        }
+        let to = self.dst.walk.as_run()? * self.dst.width - low;
+        Some(Straight {
+            body: convert.map_or(self.body, Body::Map),
+            bounds: [low, high],
+            to: [to, to + len * self.dst.width],
+            sides,
+            starts,
+            lens: self.sources.map(|source| len * source.width),
+            has_second: self.has_second(),
+        })
     }
 
     /// Runs one channel. `others` are the sources' rows, `None` for the destination's own.
@@ -286,6 +323,42 @@ impl Elementwise {
     }
 }
 
+/// An instruction whose operands are runs of bytes: see [`Elementwise::straight`].
+#[derive(Clone, Copy, Debug)]
+pub struct Straight {
+    body: Body,
+    /// The part of the row that the destination lies in.
+    bounds: [usize; 2],
+    /// The destination's bytes in that part.
+    to: [usize; 2],
+    sides: [Side; 2],
+    /// Where the sources begin in their parts.
+    starts: [usize; 2],
+    /// Bytes of the sources.
+    lens: [usize; 2],
+    has_second: bool,
+}
+
+impl Straight {
+    /// Runs one channel; see [`Elementwise::run`].
+    pub fn run(&self, row: &mut [u8], others: [Option<&[u8]>; 2], channel: &mut Channel) {
+        let [low, high] = self.bounds;
+        let (below, rest) = row.split_at_mut(low);
+        let (within, above) = rest.split_at_mut(high - low);
+        let source = |i: usize| {
+            let bytes: &[u8] = match self.sides[i] {
+                Side::Apart => others[i].unwrap_or_default(),
+                Side::Below => below,
+                Side::Above | Side::InPlace => above,
+            };
+            &bytes[self.starts[i]..][..self.lens[i]]
+        };
+        let second = if self.has_second { source(1) } else { &[] };
+        let out = &mut within[self.to[0]..self.to[1]];
+        self.body.run(out, source(0), second, &mut [], channel);
+    }
+}
+
 /// How several rows are run at once.
 #[derive(Clone, Copy, Debug)]
 pub enum SideBySide {
@@ -297,6 +370,7 @@ pub enum SideBySide {
 
 impl Body {
     /// Whether lanes are kept between two stages.
+    #[inline]
     fn has_middle(self) -> bool {
         matches!(self, Self::Scalars(_, Some(_)) | Self::ScalarBinary(..) | Self::CacheScan(..))
     }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::numeric::convert::Store;
 use crate::numeric::kernels::{Feed, Running, Scalar, TOGETHER};
+use crate::numeric::simd::{Level, Simd, at_level};
 use crate::numeric::table::Fold;
 use crate::numeric::transpose::{LINE, block};
 use crate::plan::Staging;
@@ -25,14 +26,21 @@ pub fn staged_stride(walk: &Walk, width: usize) -> usize {
 /// Fills `staged` with one run of elements per channel, in walk order; with `transposed`, the low five bits of
 /// channel and element number change places (ISA 8.3). `rows` are whole blocks of 32 rows then, and the walk's
 /// length is a multiple of 32.
-pub fn stage(staged: &mut Vec<u8>, rows: &[u8], row: usize, staging: &Staging, parallel: bool) {
+pub fn stage(
+    simd: Simd,
+    staged: &mut Vec<u8>,
+    rows: &[u8],
+    row: usize,
+    staging: &Staging,
+    parallel: bool,
+) {
     let Staging { walk, width, transposed } = staging;
     let run = staged_stride(walk, *width);
     let unit = if *transposed { TILE } else { 1 };
     staged.resize(rows.len() / row * run, 0);
     let each = |(out, rows): (&mut [u8], &[u8])| {
         if *transposed {
-            transpose_block(walk, *width, rows, row, out, run);
+            transpose_block(simd, staging, rows, row, out, run);
         } else {
             gather(&mut Cursor::new(*walk), *width, rows, &mut out[..walk.len() * width]);
         }
@@ -56,15 +64,16 @@ impl Strip {
     }
 
     /// Takes the tiles of 32 rows of at most [`STRIP`] bytes in and transposes each.
-    fn transpose(&mut self, width: usize, rows: &[&[u8]; TILE]) {
-        match width {
+    fn transpose(&mut self, simd: Simd, width: usize, rows: &[&[u8]; TILE]) {
+        at_level!(simd, L => L::run(#[inline(always)] || match width {
             1 => self.transpose_as::<1, 16>(rows),
             2 => self.transpose_as::<2, 8>(rows),
             4 => self.transpose_as::<4, 4>(rows),
             _ => self.transpose_as::<8, 2>(rows),
-        }
+        }));
     }
 
+    #[inline(always)]
     fn transpose_as<const W: usize, const N: usize>(&mut self, rows: &[&[u8]; TILE]) {
         let tile = TILE * W;
         for (group, rows) in rows.chunks_exact(N).enumerate() {
@@ -73,8 +82,15 @@ impl Strip {
                 *line = row.as_chunks::<LINE>().0;
             }
             let count = lines.iter().map(|line| line.len()).min().unwrap_or(0);
+            for line in &mut lines {
+                *line = &line[..count];
+            }
             for at in 0..count {
-                let block = block::<W, N>(lines.map(|line| line[at]));
+                let mut corner = [[0; LINE]; N];
+                for (corner, line) in corner.iter_mut().zip(&lines) {
+                    *corner = line[at];
+                }
+                let block = block::<W, N>(corner);
                 // The lines of a tile go on for as many pieces as there are blocks side by side.
                 let (number, piece) = (at * LINE / tile, at % (tile / LINE));
                 let to = number * tile + group * LINE;
@@ -87,10 +103,18 @@ impl Strip {
 }
 
 /// Transposes the tiles of 32 rows along a walk into runs that are `run` bytes apart.
-fn transpose_block(walk: &Walk, width: usize, rows: &[u8], row: usize, out: &mut [u8], run: usize) {
+fn transpose_block(
+    simd: Simd,
+    staging: &Staging,
+    rows: &[u8],
+    row: usize,
+    out: &mut [u8],
+    run: usize,
+) {
+    let Staging { walk, width, .. } = *staging;
     let mut strip = Strip::new();
     let mut gathered = Strip::new();
-    let mut cursor = Cursor::new(*walk);
+    let mut cursor = Cursor::new(walk);
     let bytes = walk.len() * width;
     for first in (0..bytes).step_by(STRIP) {
         let count = STRIP.min(bytes - first);
@@ -99,7 +123,7 @@ fn transpose_block(walk: &Walk, width: usize, rows: &[u8], row: usize, out: &mut
             cursor = start;
             gather(&mut cursor, width, row, &mut line[..count]);
         }
-        strip.transpose(width, &gathered.0.each_ref().map(|line| &line[..count]));
+        strip.transpose(simd, width, &gathered.0.each_ref().map(|line| &line[..count]));
         for (out, line) in out.chunks_exact_mut(run).zip(&strip.0) {
             out[first..first + count].copy_from_slice(&line[..count]);
         }
@@ -110,6 +134,7 @@ fn transpose_block(walk: &Walk, width: usize, rows: &[u8], row: usize, out: &mut
 /// to bytes `to..to + len` of the destination rows. Where both are in the same rows the two are apart or the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Transpose {
+    pub simd: Simd,
     pub width: usize,
     pub from: usize,
     pub to: usize,
@@ -118,11 +143,12 @@ pub struct Transpose {
 
 impl Transpose {
     /// The transpose between two walks, if they are runs as described; `own` tells that they are in the same rows.
-    pub fn find(src: &Walk, dst: &Walk, width: usize, own: bool) -> Option<Self> {
+    pub fn find(simd: Simd, src: &Walk, dst: &Walk, width: usize, own: bool) -> Option<Self> {
         let (from, to) = (src.as_run()?, dst.as_run()?);
         let len = src.len();
         let apart = from == to || from + len <= to || to + len <= from;
         (dst.len() == len && (!own || apart)).then_some(Self {
+            simd,
             width,
             from: from * width,
             to: to * width,
@@ -138,7 +164,7 @@ impl Transpose {
             let from = self.from + first;
             let (bytes, stride) = source.unwrap_or((rows, row));
             let lines = std::array::from_fn(|i| &bytes[i * stride + from..][..count]);
-            strip.transpose(self.width, &lines);
+            strip.transpose(self.simd, self.width, &lines);
             for (row, line) in rows.chunks_exact_mut(row).zip(&strip.0) {
                 row[self.to + first..][..count].copy_from_slice(&line[..count]);
             }
@@ -178,17 +204,16 @@ impl CrossLane {
     }
 
     fn block(&self, scratch: &mut Scratch, first: usize, acc: &mut [u8], rows: &[u8], row: usize) {
-        let rows = rows.chunks_exact(row).map(|row| {
-            let mut reader = Reader::new(self.source, Some(row), 0);
-            reader.seek(first);
-            reader
-        });
         if self.scale.is_none() {
-            return fold_rows(self.fold, self.fused, scratch, acc, rows, true);
+            let Self { source, fold, fused, .. } = self;
+            let rows = RowFold { source, fold: *fold, fused: *fused, rows, row };
+            return rows.run(scratch, acc, first, true);
         }
         let count = acc.len() / self.source.lane;
         let Scratch { raw: [raw, _], lanes: [lanes, _], middle, .. } = scratch;
-        for (channel, mut reader) in rows.enumerate() {
+        for (channel, row) in rows.chunks_exact(row).enumerate() {
+            let mut reader = Reader::new(self.source, Some(row), 0);
+            reader.seek(first);
             let mut block = reader.next(count, &[], raw, lanes);
             if let Some((multiply, factor)) = self.scale {
                 let middle = &mut middle[..block.len()];
@@ -219,41 +244,69 @@ impl CrossLane {
     }
 }
 
-/// Folds the next elements of each row into `acc`, row by row, as many as there are lanes in it; a `fresh` fold begins
-/// with the first row itself. `fused` folds elements as they stand in memory.
-fn fold_rows<'a>(
+/// A fold of rows, one after the other, element by element.
+struct RowFold<'a> {
+    source: &'a Source,
     fold: Fold,
+    /// The fold that takes elements as they stand in memory.
     fused: Option<Fold>,
-    scratch: &mut Scratch,
-    acc: &mut [u8],
-    mut rows: impl Iterator<Item = Reader<'a>>,
-    fresh: bool,
-) {
-    let Scratch { raw: [raw, _], lanes: [lanes, _], .. } = scratch;
-    if fresh && let Some(mut reader) = rows.next() {
-        let count = acc.len() / reader.lane();
-        acc.copy_from_slice(reader.next(count, &[], raw, lanes));
-    }
-    let mut together = [&[][..]; TOGETHER];
-    let mut held = 0;
-    for mut reader in rows {
-        let count = acc.len() / reader.lane();
-        let direct = reader.run(count, fused.is_some());
-        match (direct, fused) {
-            (Some(block), fused) => {
-                together[held] = block;
-                held += 1;
-                if held == TOGETHER {
-                    (fused.unwrap_or(fold).several)(acc, together);
-                    held = 0;
-                }
-            }
-            // One copy that is not a run: none of this word's rows is.
-            (None, _) => (fold.one)(acc, reader.next(count, &[], raw, lanes)),
+    /// The rows, `row` bytes apart.
+    rows: &'a [u8],
+    row: usize,
+}
+
+impl RowFold<'_> {
+    /// Folds the elements from number `first` on into `acc`, as many as there are lanes in it; a `fresh` fold begins
+    /// with the first row itself.
+    fn run(&self, scratch: &mut Scratch, acc: &mut [u8], first: usize, fresh: bool) {
+        let start = self.source.walk.as_run();
+        match (start, self.fused, self.source.load) {
+            (Some(start), Some(fold), _) => self.direct(fold, acc, start + first, fresh),
+            (Some(start), None, None) => self.direct(self.fold, acc, start + first, fresh),
+            _ => self.gathered(scratch, acc, first, fresh),
         }
     }
-    for block in &together[..held] {
-        (fused.unwrap_or(fold).one)(acc, block);
+
+    /// From the rows themselves.
+    fn direct(&self, fold: Fold, acc: &mut [u8], at: usize, fresh: bool) {
+        let Source { width, lane, load, .. } = *self.source;
+        let bytes = acc.len() / lane * width;
+        let mut rows = self.rows.chunks_exact(self.row).map(|row| &row[at * width..][..bytes]);
+        if fresh && let Some(row) = rows.next() {
+            match load {
+                Some(convert) => convert(acc, row),
+                None => acc.copy_from_slice(row),
+            }
+        }
+        let mut together = [&[][..]; TOGETHER];
+        let mut held = 0;
+        for row in rows {
+            together[held] = row;
+            held += 1;
+            if held == TOGETHER {
+                (fold.several)(acc, together);
+                held = 0;
+            }
+        }
+        for row in &together[..held] {
+            (fold.one)(acc, row);
+        }
+    }
+
+    /// By way of the buffers.
+    fn gathered(&self, scratch: &mut Scratch, acc: &mut [u8], first: usize, fresh: bool) {
+        let Scratch { raw: [raw, _], lanes: [lanes, _], .. } = scratch;
+        let count = acc.len() / self.source.lane;
+        for (number, row) in self.rows.chunks_exact(self.row).enumerate() {
+            let mut reader = Reader::new(*self.source, Some(row), 0);
+            reader.seek(first);
+            let block = reader.next(count, &[], raw, lanes);
+            if fresh && number == 0 {
+                acc.copy_from_slice(block);
+            } else {
+                (self.fold.one)(acc, block);
+            }
+        }
     }
 }
 
@@ -284,12 +337,8 @@ impl Columns<'_> {
         for first in (0..len).step_by(step) {
             let count = step.min(len - first);
             let acc = &mut acc[..count * lane];
-            let readers = rows.chunks_exact(row).map(|row| {
-                let mut reader = Reader::new(source, Some(row), 0);
-                reader.seek(first);
-                reader
-            });
-            fold_rows(self.fold, None, scratch, acc, readers, first % group == 0);
+            let rows = RowFold { source: &source, fold: self.fold, fused: None, rows, row };
+            rows.run(scratch, acc, first, first % group == 0);
             if (first + count) % group == 0 {
                 self.put(acc, first / group, results);
             }
@@ -326,9 +375,9 @@ mod tests {
         let run = staged_stride(&walk, 2);
         let (mut straight, mut once, mut twice) = (Vec::new(), Vec::new(), Vec::new());
         let staging = |walk, transposed| Staging { walk, width: 2, transposed };
-        stage(&mut straight, &rows, row, &staging(walk, false), false);
-        stage(&mut once, &rows, row, &staging(walk, true), true);
-        stage(&mut twice, &once, run, &staging(Walk::run(0, len), true), false);
+        stage(Simd::detect(), &mut straight, &rows, row, &staging(walk, false), false);
+        stage(Simd::detect(), &mut once, &rows, row, &staging(walk, true), true);
+        stage(Simd::PORTABLE, &mut twice, &once, run, &staging(Walk::run(0, len), true), false);
         let element = |staged: &[u8], c: usize, e: usize| u16::cells(staged)[c * run / 2 + e];
         for c in 0..64 {
             for e in 0..len {

@@ -50,6 +50,7 @@ pub enum Layout<const N: usize> {
 }
 
 /// Bytes `low..high` that a walk touches, widened to whole 8-byte words so that both ends suit every element.
+#[inline]
 fn extent(walk: &Walk, width: usize) -> (usize, usize) {
     let low = walk.lowest() as usize * width;
     let high = (walk.highest() as usize + 1) * width;
@@ -105,28 +106,13 @@ impl<'a> Reader<'a> {
     }
 
     /// How many elements a block should have, given that at most `limit` are wanted.
+    #[inline]
     pub fn suggest(&self, limit: usize) -> usize {
         suggest(&self.cursor, limit)
     }
 
-    /// Bytes of a lane.
-    pub fn lane(&self) -> usize {
-        self.source.lane
-    }
-
-    /// The next `count` elements as they stand in the row, if they are neighbours, and lanes unless `any` elements
-    /// will do.
-    pub fn run(&mut self, count: usize, any: bool) -> Option<&'a [u8]> {
-        let bytes = self.bytes.filter(|_| any || self.source.load.is_none())?;
-        if self.cursor.neighbours() < count {
-            return None;
-        }
-        let at = self.cursor.position() * self.source.width;
-        self.cursor.advance(count);
-        bytes.get(at..at + count * self.source.width)
-    }
-
     /// How many of the next elements are lanes that stand in the row one after the other.
+    #[inline]
     pub fn straight(&self) -> usize {
         match (self.bytes, self.source.load) {
             (Some(_), None) => self.cursor.neighbours(),
@@ -170,6 +156,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A block length that keeps runs of neighbours whole.
+#[inline]
 fn suggest(cursor: &Cursor, limit: usize) -> usize {
     match cursor.neighbours() {
         run if run >= LONG_RUN => run.min(limit),
@@ -223,6 +210,7 @@ impl<'a> Writer<'a> {
     }
 
     /// See [`Reader::suggest`].
+    #[inline]
     pub fn suggest(&self, limit: usize) -> usize {
         suggest(&self.cursor, limit)
     }
@@ -244,11 +232,13 @@ impl<'a> Writer<'a> {
     }
 
     /// How many of the next places are neighbours.
+    #[inline]
     pub fn straight(&self) -> usize {
         self.cursor.neighbours()
     }
 
     /// The next `count` places, which are neighbours.
+    #[inline]
     pub fn take(&mut self, count: usize) -> &mut [u8] {
         let at = self.cursor.position() * self.width;
         self.cursor.advance(count);
