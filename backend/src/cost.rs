@@ -10,6 +10,8 @@ mod word;
 pub use dma::{DmaCost, dma_cost};
 pub use operands::{Operand, View};
 pub(crate) use profile::SHARED_BUS;
-pub use profile::{AssumedFigure, DmaFigures, EngineFigures, Figure, Profile, ProfileError, Tag};
+pub use profile::{
+    AssumedFigure, Condition, DmaFigures, EngineFigures, Figure, Memory, Profile, ProfileError, Tag,
+};
 pub use program::{DmaTotals, EngineCost, OpcodeCost, ProgramCost};
 pub use word::{WordCost, queue_costs, word_cost};

@@ -172,6 +172,18 @@ impl FuncBuilder {
         self.op(TensorOp::Transpose { perm }, &[value.into()], &want)
     }
 
+    /// Two elementwise operations in one.
+    pub fn pair(
+        &mut self,
+        ops: [ElementwiseOp; 2],
+        operands: &[Operand],
+        reverse: bool,
+        dtype: ElemType,
+    ) -> Result<ValueId, InferError> {
+        let [op0, op1] = ops;
+        self.op(TensorOp::Pair { op0, op1, reverse }, operands, &TensorType::scalar(dtype))
+    }
+
     /// A scan along the last dimension; `seed` is loaded when given.
     pub fn scan_cache(
         &mut self,

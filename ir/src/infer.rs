@@ -80,6 +80,7 @@ pub fn result_type(
     match op {
         TensorOp::Elementwise(op) => elementwise(*op, operands, want),
         TensorOp::ScanCache { .. } => shapes::scan(op, operands, want),
+        TensorOp::Pair { op0, op1, .. } => pair([*op0, *op1], operands, want),
         TensorOp::Pad { amounts } => shapes::pad(amounts, operands),
         TensorOp::Concat { dim } => shapes::concat(*dim, operands),
         TensorOp::Iota { dim } => shapes::iota(*dim, want),
@@ -126,6 +127,7 @@ fn one_operand(
         TensorOp::Reverse { dims } => shapes::reverse(dims, operand),
         TensorOp::Elementwise(_)
         | TensorOp::ScanCache { .. }
+        | TensorOp::Pair { .. }
         | TensorOp::Pad { .. }
         | TensorOp::Concat { .. }
         | TensorOp::Iota { .. }
@@ -141,21 +143,32 @@ fn elementwise(
     let dtype = checks::elementwise_dtypes(op, operands, want)?;
     checks::literals(operands, |index| elementwise_literal_dtype(op, operands, index, want.dtype))?;
     checks::domain(op, dtype, operands)?;
-    let shape = broadcast_shapes(operands.iter().filter_map(|operand| operand.tensor())).map_err(
-        |mut error| {
-            // The shapes were counted without the literals.
-            if let At::Operand(nth) = error.at {
-                let place = operands
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, operand)| operand.tensor().is_some())
-                    .nth(nth);
-                error.at = place.map_or(At::Op, |(index, _)| At::Operand(index));
-            }
-            error
-        },
-    )?;
-    Ok(TensorType { shape, dtype: want.dtype })
+    Ok(TensorType { shape: broadcast_operands(operands)?, dtype: want.dtype })
+}
+
+fn pair(
+    ops: [ElementwiseOp; 2],
+    operands: &[OperandType<'_>],
+    want: &TensorType,
+) -> Result<TensorType, InferError> {
+    let dtype = checks::pair_dtype(ops, operands, want)?;
+    checks::literals(operands, |_| Some(dtype))?;
+    Ok(TensorType { shape: broadcast_operands(operands)?, dtype: want.dtype })
+}
+
+fn broadcast_operands(operands: &[OperandType<'_>]) -> Result<crate::types::Shape, InferError> {
+    broadcast_shapes(operands.iter().filter_map(|operand| operand.tensor())).map_err(|mut error| {
+        // The shapes were counted without the literals.
+        if let At::Operand(nth) = error.at {
+            let place = operands
+                .iter()
+                .enumerate()
+                .filter(|(_, operand)| operand.tensor().is_some())
+                .nth(nth);
+            error.at = place.map_or(At::Op, |(index, _)| At::Operand(index));
+        }
+        error
+    })
 }
 
 /// The element type that a literal operand of an elementwise operation takes:
@@ -188,6 +201,7 @@ pub fn literal_dtype(func: &Func, op: &Op, index: usize) -> Option<ElemType> {
             let operands = operand_types(func, &op.operands)?;
             elementwise_literal_dtype(*elementwise, &operands, index, result()?)
         }
+        TensorOp::Pair { op0, .. } if !op0.is_bits() => Some(ElemType::F32),
         // The scalar and the seed of a scan, the filling of a pad.
         _ => op.value_operands().next().and_then(|value| func.tensor_ty(value)).map(|ty| ty.dtype),
     }

@@ -3,7 +3,7 @@
 
 use partita_isa::{
     AccumCmd, AluOp, CrossLaneReduce, Dtype, ImmSrc, Instruction, Opcode, Pattern, ReduceAxis,
-    ReduceOp, ReverseOps, SubDim, TensorReduce, TensorScalar, TensorTensor,
+    ReduceOp, ReverseOps, ScalarTensorTensor, SubDim, TensorReduce, TensorScalar, TensorTensor,
 };
 
 /// A scalar operand of a word.
@@ -96,6 +96,12 @@ pub struct Scalar {
 }
 
 impl Scalar {
+    /// A word of one operation, its tensor on the left.
+    pub const fn of(opcode: Opcode, op: AluOp, input: Dtype, out: Dtype) -> Self {
+        let (reverse, accumulator) = (ReverseOps::None, AccumCmd::Idle);
+        Self { opcode, ops: [op, AluOp::Bypass], reverse, accumulator, input, out }
+    }
+
     pub fn word(
         &self,
         channels: u8,
@@ -122,6 +128,49 @@ impl Scalar {
                 imm1,
                 dst_mem_pattern: dst,
                 ..TensorScalar::default()
+            },
+        )
+    }
+}
+
+/// `dst = (src0 op0 imm) op1 src1` (ISA 9.19).
+#[derive(Clone, Copy, Debug)]
+pub struct Stt {
+    pub opcode: Opcode,
+    pub ops: [AluOp; 2],
+    pub reverse: ReverseOps,
+    pub dtypes: [Dtype; 2],
+    pub out: Dtype,
+}
+
+impl Stt {
+    pub fn word(
+        &self,
+        channels: u8,
+        imm: Imm,
+        src: [Pattern<2>; 2],
+        dst: Pattern<2>,
+    ) -> Instruction {
+        let (imm0_src, imm0) = imm.split();
+        let [in0, in1] = self.dtypes.map(Dtype::code);
+        // STT-4, STT-5.
+        let imm0_dtype = if self.opcode.is_bitvec() { self.dtypes[0] } else { Dtype::Fp32 };
+        Instruction::new(
+            self.opcode,
+            ScalarTensorTensor {
+                src0_mem_pattern: src[0],
+                src1_mem_pattern: src[1],
+                op0: self.ops[0].code(),
+                op1: self.ops[1].code(),
+                reverse_operands: self.reverse.code(),
+                imm0_src,
+                in0_in1_dtype: in0 & 0xf | in1 << 4,
+                out_dtype: self.out.code(),
+                num_active_channels: channels,
+                imm0_dtype: imm0_dtype.code(),
+                dst_mem_pattern: dst,
+                imm0,
+                ..ScalarTensorTensor::default()
             },
         )
     }

@@ -174,7 +174,7 @@ fn a_function_without_fusions_stays_as_it_is() {
     let text = "func @f(%x: tensor<64x64xf32>, %g: tensor<64xf32>) -> tensor<64x64xf32> {
         %sq = tensor.elementwise mult(%x, %x) : tensor<64x64xf32>
         %k = tensor.constant dense<2.0> : tensor<f32>
-        %m = tensor.elementwise mult(%sq, %k) : tensor<64x64xf32>
+        %m = tensor.elementwise maximum(%sq, %k) : tensor<64x64xf32>
         %y = tensor.elementwise mult(%m, %g) : tensor<64x64xf32>
         return %y : tensor<64x64xf32>
     }";
@@ -213,7 +213,7 @@ fn chain(pairs: usize) -> Func {
         let narrow = b.cast(sum, partita_ir::ElemType::Bf16).expect("a float");
         x = b
             .elementwise_to(
-                partita_ir::ElementwiseOp::Mult,
+                partita_ir::ElementwiseOp::Maximum,
                 &[narrow.into(), 0.5f32.into()],
                 partita_ir::ElemType::F32,
             )
@@ -230,6 +230,23 @@ fn windows_cut_no_pattern() {
         assert_eq!(count(&result.func, |op| matches!(op, TensorOp::Cast)), 0, "{pairs} pairs");
         assert_eq!(result.stats.fused, pairs as u64);
         assert!(result.stats.limited == 0);
+    }
+}
+
+/// A chain of which every operation could join the one before: each joins one.
+#[test]
+fn windows_cut_no_long_chain() {
+    for length in [2, 100, 255, 256, 257, 300, 511, 600] {
+        let mut b = partita_ir::FuncBuilder::new("chain");
+        let ty = partita_ir::TensorType::new([64, 80], partita_ir::ElemType::F32);
+        let mut x = b.arg("x", ty);
+        for at in 0..length {
+            let op = [partita_ir::ElementwiseOp::Max, partita_ir::ElementwiseOp::Subtract][at % 2];
+            x = b.elementwise(op, &[x.into(), 1.0f32.into()]).expect("floats");
+        }
+        let func = b.finish(&[x]);
+        let result = fused_on(&func, Generation::Cayman);
+        assert_eq!(result.func.body_ops().count() - 1, length.div_ceil(2), "{length}");
     }
 }
 

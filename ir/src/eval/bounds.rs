@@ -179,6 +179,9 @@ impl Context<'_> {
                 self,
                 super::scan::Scan { op0: *op0, op1: *op1, seed: *seed, emit: *emit },
             ),
+            TensorOp::Pair { op0, op1, reverse } => {
+                self.pair(super::pair::Pair { op0: *op0, op1: *op1, reverse: *reverse })
+            }
             TensorOp::Iota { .. } | TensorOp::Constant(_) => Ok(Bound::Exact),
             TensorOp::Bitcast if !self.exact_operands() => Ok(self.everywhere(f64::INFINITY)),
             TensorOp::Bitcast
@@ -200,7 +203,8 @@ impl Context<'_> {
             | TensorOp::Reduce { .. }
             | TensorOp::PartitionReduce { .. }
             | TensorOp::TransposeReduce { .. }
-            | TensorOp::ScanCache { .. } => true,
+            | TensorOp::ScanCache { .. }
+            | TensorOp::Pair { .. } => true,
             _ => false,
         };
         let (dtype, fp8) = (self.result().dtype, self.options.fp8);
@@ -211,6 +215,24 @@ impl Context<'_> {
         Bound::from_vec(
             bits.map(|(i, bits)| bound.at(i) + interval::spacing(bits, dtype, fp8)).collect(),
         )
+    }
+
+    /// The bounds of the first operation, then of the second on them.
+    fn pair(&self, pair: super::pair::Pair) -> Result<Bound, EvalError> {
+        let fp8 = self.options.fp8;
+        let read = self.operands.iter().map(|data| pair.read(data, fp8));
+        let read = read.collect::<Result<Vec<_>, _>>()?;
+        let read: Vec<&TensorData> = read.iter().map(AsRef::as_ref).collect();
+        let (first, rest) = pair.split(&read);
+        let (first_bounds, rest_bounds) = pair.split(self.bounds);
+        let t = pair.first(&read, fp8)?;
+        let bound = elementwise::bound(
+            &Context { operands: first, bounds: first_bounds, value: &t, ..*self },
+            pair.op0,
+        )?;
+        let operands = pair.ordered(&t, rest.iter().copied());
+        let bounds = pair.ordered(&bound, rest_bounds.iter().copied());
+        elementwise::bound(&Context { operands: &operands, bounds: &bounds, ..*self }, pair.op1)
     }
 
     fn everywhere(&self, bound: f64) -> Bound {

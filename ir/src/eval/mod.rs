@@ -21,6 +21,7 @@ mod func;
 mod int_ops;
 mod lanes;
 mod movement;
+mod pair;
 pub mod random;
 pub mod reduce;
 pub mod scan;
@@ -131,6 +132,10 @@ pub fn eval_op(
         TensorOp::ScanCache { op0, op1, seed, emit } => {
             let scan = scan::Scan { op0: *op0, op1: *op1, seed: *seed, emit: *emit };
             scan::scan(scan, operands, result, fp8)
+        }
+        TensorOp::Pair { op0, op1, reverse } => {
+            let pair = pair::Pair { op0: *op0, op1: *op1, reverse: *reverse };
+            pair.first(operands, fp8).and_then(|t| pair.second(&t, operands, result, fp8))
         }
         TensorOp::Iota { dim } => iota(*dim, result, fp8),
         TensorOp::Constant(data) if data.ty() == result => Ok(data.clone()),

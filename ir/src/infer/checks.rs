@@ -14,6 +14,7 @@ fn arity(op: &TensorOp) -> RangeInclusive<usize> {
         TensorOp::Elementwise(op) => exactly(op.arity()),
         TensorOp::ScanCache { seed: Seed::Zero, .. } => exactly(2),
         TensorOp::ScanCache { seed: Seed::Load, .. } => exactly(3),
+        TensorOp::Pair { op0, op1, .. } => exactly((op0.arity() + op1.arity()).saturating_sub(1)),
         TensorOp::Pad { .. } => exactly(2),
         TensorOp::Concat { .. } => 1..=usize::MAX,
         TensorOp::Iota { .. } | TensorOp::Constant(_) => exactly(0),
@@ -267,4 +268,48 @@ pub fn cross_lane(
             format!("`scale` does not apply to `{op}`"),
         )),
     }
+}
+
+/// The element type that a pair computes in, after checking operations and operands.
+pub fn pair_dtype(
+    ops: [ElementwiseOp; 2],
+    operands: &[OperandType<'_>],
+    want: &TensorType,
+) -> Result<ElemType, InferError> {
+    if let Some(op) = ops.into_iter().find(|op| !op.is_pair_op()) {
+        let message = format!("`{op}` cannot be a step of a pair");
+        return Err(InferError::new(Code::Attribute, At::Op, message));
+    }
+    if ops[0].is_bits() != ops[1].is_bits() {
+        let message = "a pair is of arithmetic or of operations on bits, not of both";
+        return Err(InferError::new(Code::Attribute, At::Op, message));
+    }
+    let first = operands.get(..ops[0].arity()).unwrap_or(operands);
+    let Some(dtype) = first.iter().find_map(|operand| operand.tensor()).map(|ty| ty.dtype) else {
+        let message = "an operand of the first step of a pair is a value";
+        return Err(InferError::new(Code::LiteralDtype, At::Op, message));
+    };
+    for (index, operand) in operands.iter().enumerate() {
+        let Some(ty) = operand.tensor() else { continue };
+        readable(ty, index)?;
+        let fits = if ops[0].is_bits() {
+            ty.dtype.is_int() && ty.dtype == dtype
+        } else {
+            ty.dtype.is_float() || ty.dtype.width() <= 16
+        };
+        if !fits {
+            let wanted = if ops[0].is_bits() {
+                "one integer type throughout"
+            } else {
+                "floats and integers of at most 16 bits"
+            };
+            let message = format!("such a pair takes {wanted}, not `{}`", ty.dtype);
+            return Err(InferError::new(Code::OperandType, At::Operand(index), message));
+        }
+    }
+    if ops[0].is_bits() && want.dtype != dtype {
+        let message = format!("such a pair gives `{dtype}`, not `{}`", want.dtype);
+        return Err(InferError::new(Code::ResultDtype, At::Result, message));
+    }
+    Ok(if ops[0].is_bits() { dtype } else { ElemType::F32 })
 }

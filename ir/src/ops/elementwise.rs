@@ -211,6 +211,18 @@ impl ElementwiseOp {
         self.arity() == 2 && (self.is_alu() || matches!(self, Self::Maximum | Self::Minimum))
     }
 
+    /// May be a step of `tensor.pair`, in fp32 or on raw bits.
+    pub fn is_pair_op(self) -> bool {
+        let bits = matches!(self.class(), Class::Bit | Class::Shift) && self.is_alu();
+        let wide = matches!(self.class(), Class::IntBand | Class::IntCompare | Class::Bit);
+        self.arity() <= 2 && (bits || !wide && self != Self::Bypass)
+    }
+
+    /// True of the operations on raw bits, whose operands have one type.
+    pub fn is_bits(self) -> bool {
+        matches!(self.class(), Class::Bit | Class::Shift)
+    }
+
     /// True when a scan may start from the identity of the operation
     /// (`seed zero`): 0, 1, all ones, or the least or greatest value.
     pub fn has_identity(self) -> bool {

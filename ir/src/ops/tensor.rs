@@ -223,6 +223,17 @@ pub enum TensorOp {
         op: ReduceOp,
         negate: bool,
     },
+    /// Two elementwise operations in one, nothing rounded between them: with
+    /// `t = a OP0 b`, the result is `t OP1 c`, or `c OP1 t` when reversed (ISA
+    /// 9.14, 9.19). Operands: those of `OP0`, then the other one of `OP1`.
+    ///
+    /// Arithmetic reads every operand as fp32, of whatever type it is; literals
+    /// are fp32. Bit operations have one type throughout.
+    Pair {
+        op0: ElementwiseOp,
+        op1: ElementwiseOp,
+        reverse: bool,
+    },
 }
 
 macro_rules! tensor_op_names {
@@ -272,4 +283,5 @@ tensor_op_names! {
     TensorOp::Iota { .. } => Iota "iota";
     TensorOp::Constant(_) => Constant "constant";
     TensorOp::TransposeReduce { .. } => TransposeReduce "transpose_reduce";
+    TensorOp::Pair { .. } => Pair "pair";
 }

@@ -232,6 +232,15 @@ impl Printer<'_> {
     fn tensor_op(&mut self, kind: &TensorOp, operands: &[Operand]) {
         match kind {
             TensorOp::Elementwise(op) => self.call(op.name(), operands),
+            TensorOp::Pair { op0, op1, reverse } => {
+                self.put(op0.name());
+                self.put(", ");
+                self.put(op1.name());
+                self.put(" (");
+                self.operands(operands);
+                self.put(")");
+                self.flag(" reverse", *reverse);
+            }
             TensorOp::Cast
             | TensorOp::Wrap
             | TensorOp::ToInt

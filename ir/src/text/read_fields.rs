@@ -32,6 +32,7 @@ pub(super) struct Fields<'a> {
     dense: Option<(&'a str, Span)>,
     keep: bool,
     negate: bool,
+    reversed: bool,
     pub(super) seed_loaded: bool,
     address: Option<u64>,
 }
@@ -42,6 +43,7 @@ impl<'a> Fields<'a> {
             Rule::name => self.names.push((part.as_str(), span(&part, base))),
             Rule::keep => self.keep = true,
             Rule::negate => self.negate = true,
+            Rule::reversed => self.reversed = true,
             Rule::index => self.index = Some(number(&part, base)?),
             Rule::indices | Rule::amounts => {
                 let list =
@@ -135,6 +137,11 @@ impl<'a> Fields<'a> {
     fn tensor_op(self, rule: Rule, ty: Option<&Type>, whole: Span) -> Read<Option<TensorOp>> {
         Ok(Some(match rule {
             Rule::elementwise => TensorOp::Elementwise(self.elementwise(0)?),
+            Rule::pair => TensorOp::Pair {
+                op0: self.elementwise(0)?,
+                op1: self.elementwise(1)?,
+                reverse: self.reversed,
+            },
             Rule::cast => TensorOp::Cast,
             Rule::wrap => TensorOp::Wrap,
             Rule::to_int => TensorOp::ToInt,

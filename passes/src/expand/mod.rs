@@ -14,6 +14,7 @@ mod driver;
 mod emit;
 pub mod float;
 pub mod int;
+mod pair;
 pub mod prove;
 
 use partita_ir::FuncBuilder;
@@ -52,5 +53,6 @@ pub struct Expansion {
 
 /// Every expansion in the order in which they are tried.
 pub fn tables() -> impl Iterator<Item = &'static Expansion> {
-    int::TABLES.iter().copied().flatten().chain(float::EXPANSIONS)
+    let ints = int::TABLES.iter().copied().flatten();
+    pair::EXPANSIONS.iter().chain(ints).chain(float::EXPANSIONS)
 }

@@ -2,15 +2,20 @@
 //!
 //! The unit is the picosecond: the busy time of the engines plus that of the DMA
 //! queues, under the cost profile of the target. Latencies are left out, since
-//! queues hide them; so are the fast modes, which hang on a layout that is chosen
-//! later. Operations that only rename elements are read through access patterns
+//! queues hide them. Layouts are chosen later: operands are taken to lie as the fast
+//! modes want them, and one element per row as a scalar of its partition. Operations that only rename elements are read through access patterns
 //! and cost [`PATTERN`], so that of two equal forms the shorter wins.
 
 use partita_backend::cost::Profile;
-use partita_ir::ops::{Class, ReduceOp};
+use partita_ir::ops::{Emit, ReduceOp};
 use partita_ir::types::{MAX_PARTITIONS, element_count};
-use partita_ir::{ElementwiseOp, TensorOp, TensorType};
-use partita_isa::{CostClass, Engine, Target};
+use partita_ir::{TensorOp, TensorType};
+use partita_isa::{CostClass, Engine, Generation, Target};
+
+mod elementwise;
+
+pub use elementwise::is_row;
+use elementwise::{Stream, is_unconditional};
 
 /// What an operation costs that is read through an access pattern.
 pub const PATTERN: u64 = 1;
@@ -26,6 +31,7 @@ const MANY_WORDS: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct Prices {
     profile: &'static Profile,
+    generation: Generation,
 }
 
 /// A price as a whole number; times are far below 2⁵³ picoseconds.
@@ -35,15 +41,30 @@ fn whole(picoseconds: f64) -> u64 {
 
 impl Prices {
     pub fn of(target: &Target) -> Self {
-        Self { profile: Profile::of(target.generation) }
+        Self { profile: Profile::of(target.generation), generation: target.generation }
     }
 
     /// A word of a class that streams so many elements per partition.
     fn word(&self, class: CostClass, engine: Engine, elements: u64) -> u64 {
-        let Some(figures) = self.profile.engines.get(&engine) else { return 0 };
-        let per_element = figures.classes.get(&class).map_or(1.0, |class| class.elements);
-        let stream = (per_element * elements as f64).max(figures.floor.value);
-        whole((figures.fixed.value + stream) * 1000.0 / figures.clock_ghz.value)
+        self.stream(&Stream { class, engine, elements, ..Stream::default() })
+    }
+
+    /// A word with its fast mode, if its types and operations have one; operands are
+    /// taken to lie in SBUF, innermost elements side by side.
+    fn stream(&self, stream: &Stream) -> u64 {
+        let Some(figures) = self.profile.engines.get(&stream.engine) else { return 0 };
+        let class = figures.classes.get(&stream.class);
+        let mode = class.and_then(|class| {
+            class.modes.iter().find(|mode| stream.has_mode(&mode.when, self.profile))
+        });
+        let factor = mode.map(|mode| mode.elements).or(class.map(|class| class.elements));
+        let extra = class.map_or(0.0, |class| {
+            let always = class.extra.iter().filter(|extra| is_unconditional(&extra.when));
+            always.map(|extra| extra.cycles).sum()
+        });
+        let elements = factor.unwrap_or(1.0) * stream.elements as f64;
+        let cycles = figures.fixed.value + elements.max(figures.floor.value) + extra;
+        whole(cycles * 1000.0 / figures.clock_ghz.value)
     }
 
     /// A transfer in rows of so many contiguous bytes.
@@ -53,15 +74,21 @@ impl Prices {
         whole(bytes as f64 * 1000.0 / dma.gigabytes_per_second.value * short_rows)
     }
 
-    /// The operation, from the types of its value operands and of its result.
-    pub fn op(&self, op: &TensorOp, operands: &[&TensorType], result: &TensorType) -> u64 {
-        let first = operands.first().copied().unwrap_or(result);
+    /// The operation, from the types of its operands (none for a literal) and of its
+    /// result.
+    pub fn op(&self, op: &TensorOp, operands: &[Option<&TensorType>], result: &TensorType) -> u64 {
+        let first = operands.iter().copied().flatten().next().unwrap_or(result);
         let bytes = |ty: &TensorType| ty.bytes().unwrap_or(u64::MAX >> 8);
         let price = match op {
             TensorOp::Elementwise(op) => self.elementwise(*op, operands, result),
-            TensorOp::Cast | TensorOp::ToInt => {
-                self.word(CostClass::Elementwise, Engine::Dve, columns(first))
+            TensorOp::Pair { op0, op1, reverse } => {
+                self.pair([*op0, *op1], *reverse, operands, result)
             }
+            TensorOp::Cast | TensorOp::ToInt => self.stream(&Stream {
+                elements: columns(first),
+                dtypes: [first, result].iter().map(|ty| ty.dtype).collect(),
+                ..Stream::default()
+            }),
             TensorOp::Wrap => {
                 self.word(CostClass::Elementwise, Engine::Dve, columns(first)).saturating_mul(2)
             }
@@ -76,8 +103,12 @@ impl Prices {
                 self.word(CostClass::TransposeReduce, Engine::Dve, inner)
             }
             TensorOp::Transpose { perm } => self.transpose(perm, first),
-            TensorOp::ScanCache { .. } => {
-                self.word(CostClass::CacheScan, Engine::Dve, columns(first))
+            TensorOp::ScanCache { emit, .. } => {
+                let class = match emit {
+                    Emit::All => CostClass::CacheScan,
+                    Emit::Final => CostClass::CacheReduce,
+                };
+                self.word(class, Engine::Dve, columns(first))
             }
             TensorOp::Concat { .. } => self.dma(bytes(result), row_bytes(result, 1)),
             // The filling; the rest arrives where it would anyway.
@@ -93,25 +124,6 @@ impl Prices {
             | TensorOp::Constant(_) => 0,
         };
         price.saturating_add(PATTERN)
-    }
-
-    fn elementwise(&self, op: ElementwiseOp, operands: &[&TensorType], result: &TensorType) -> u64 {
-        let elements = columns(result);
-        let wide = operands.iter().any(|ty| ty.dtype.is_int() && ty.dtype.width() >= 32);
-        let bits = matches!(op.class(), Class::Bit | Class::Shift);
-        let (class, engine) = match operands.len() {
-            _ if wide && !bits => (CostClass::TensorTensor, Engine::Pool),
-            0 | 1 => (CostClass::Elementwise, Engine::Dve),
-            _ => (CostClass::TensorTensor, Engine::Dve),
-        };
-        match op {
-            ElementwiseOp::Select => self
-                .word(CostClass::Predicated, Engine::Dve, elements)
-                .saturating_add(self.word(CostClass::Elementwise, Engine::Dve, elements)),
-            ElementwiseOp::Reciprocal => self.word(CostClass::Reciprocal, Engine::Dve, elements),
-            _ if op.is_alu() || op == ElementwiseOp::Copy => self.word(class, engine, elements),
-            _ => self.word(class, engine, elements).saturating_mul(MANY_WORDS),
-        }
     }
 
     /// The cheapest of the layouts that put some of the kept dimensions on

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::language::{Head, Node, Table};
-use super::rules::{Refusal, Rule};
+use super::rules::{Link, Refusal, Rule};
 use crate::rewrite::Fuel;
 
 /// The e-graph of a window.
@@ -23,6 +23,9 @@ pub struct Fact {
     /// The bits that every element has, of a constant.
     pub splat: Option<u64>,
 }
+
+/// Nodes of a chain, and for each the place among its children of the next.
+type Chain = SmallVec<[(Node, Option<usize>); 2]>;
 
 /// A rule that fitted somewhere.
 #[derive(Clone, Debug)]
@@ -57,11 +60,13 @@ pub struct Facts {
     pub applied: Vec<Application>,
     pub refused: Vec<Refused>,
     pub fuel: Fuel,
+    /// Every operation made is one that words do exactly.
+    pub words_only: bool,
     /// Why the graph cannot be trusted.
     pub fault: Option<String>,
     /// The rule at work.
     current: &'static str,
-    done: FxHashSet<(usize, SmallVec<[Node; 2]>)>,
+    done: FxHashSet<(usize, Chain)>,
 }
 
 impl Analysis<Node> for Facts {
@@ -96,8 +101,8 @@ impl Analysis<Node> for Facts {
 }
 
 impl Facts {
-    pub fn new(target: &Target, fuel: Fuel) -> Self {
-        Self { target: *target, fuel, ..Self::default() }
+    pub fn new(target: &Target, fuel: Fuel, words_only: bool) -> Self {
+        Self { target: *target, fuel, words_only, ..Self::default() }
     }
 
     fn fail(&mut self, what: String) {
@@ -193,52 +198,79 @@ impl Applier<Node, Facts> for Bridge {
     }
 }
 
-/// Paths of nodes of the given kinds, each the first operand of the one before.
+/// Paths of nodes of the given kinds, each an operand of the one before.
 fn find_chains(
     graph: &Graph,
     class: Id,
     kinds: &[partita_ir::ops::TensorOpName],
-    path: &mut SmallVec<[Node; 2]>,
-    found: &mut Vec<SmallVec<[Node; 2]>>,
+    path: &mut Chain,
+    found: &mut Vec<Chain>,
 ) {
-    let Some((&kind, rest)) = kinds.split_first() else {
-        found.push(path.clone());
-        return;
-    };
+    let Some((&kind, rest)) = kinds.split_first() else { return };
     for node in &graph[graph.find(class)].nodes {
         if node.head != Head::Op(kind) {
             continue;
         }
         let node = node.clone().map_children(|child| graph.find(child));
-        let first = node.children.first().copied();
-        path.push(node);
-        match first {
-            _ if rest.is_empty() => found.push(path.clone()),
-            Some(first) => find_chains(graph, first, rest, path, found),
-            None => {}
+        if rest.is_empty() {
+            path.push((node, None));
+            found.push(path.clone());
+            path.pop();
+            continue;
         }
-        path.pop();
+        for place in 0..node.children.len() {
+            let child = node.children[place];
+            // The same operand twice fits once.
+            if node.children[..place].contains(&child) {
+                continue;
+            }
+            path.push((node.clone(), Some(place)));
+            find_chains(graph, child, rest, path, found);
+            path.pop();
+        }
     }
+}
+
+/// The classes that a chain reads, each once, and what each of its operations reads.
+fn inputs_of(chain: &Chain) -> (SmallVec<[Id; 2]>, Vec<SmallVec<[Option<usize>; 3]>>) {
+    let mut inputs: SmallVec<[Id; 2]> = SmallVec::new();
+    let mut reads = Vec::with_capacity(chain.len());
+    for (node, next) in chain {
+        let read = |(place, child): (usize, &Id)| {
+            if Some(place) == *next {
+                return None;
+            }
+            let known = inputs.iter().position(|input| input == child);
+            Some(known.unwrap_or_else(|| {
+                inputs.push(*child);
+                inputs.len() - 1
+            }))
+        };
+        reads.push(node.children.iter().enumerate().map(read).collect());
+    }
+    (inputs, reads)
 }
 
 impl Bridge {
     /// What the rule makes of a chain, as a function of the chain's inputs.
-    fn build(&self, graph: &Graph, chain: &[Node]) -> Result<Func, Refusal> {
+    fn build(&self, graph: &Graph, chain: &Chain) -> Result<Func, Refusal> {
         let facts = &graph.analysis;
-        let last = chain.last().ok_or(Refusal::NoMatch)?;
-        let entries =
-            chain.iter().map(|node| facts.table.entry(node)).collect::<Option<SmallVec<[_; 2]>>>();
-        let ty = |&child: &Id| graph[child].data.as_ref().map(|fact| fact.ty.clone());
-        let inputs = last.children.iter().map(ty).collect::<Option<SmallVec<[TensorType; 2]>>>();
-        let (Some(entries), Some(inputs)) = (entries, inputs) else { return Err(Refusal::NoMatch) };
-        self.rule.route(&entries, &inputs, &facts.target)
+        let (inputs, reads) = inputs_of(chain);
+        let link = |((node, _), reads): (&(Node, _), SmallVec<_>)| {
+            Some(Link { entry: facts.table.entry(node)?, reads })
+        };
+        let links = chain.iter().zip(reads).map(link).collect::<Option<SmallVec<[_; 2]>>>();
+        let ty = |&class: &Id| graph[class].data.as_ref().map(|fact| fact.ty.clone());
+        let types = inputs.iter().map(ty).collect::<Option<SmallVec<[TensorType; 2]>>>();
+        let (Some(links), Some(types)) = (links, types) else { return Err(Refusal::NoMatch) };
+        self.rule.route(&links, &types, &facts.target, facts.words_only)
     }
 
     /// Puts what was made into the graph, in the class of what it equals.
-    fn unite(&self, graph: &mut Graph, class: Id, chain: &[Node], route: &Func) -> Option<Id> {
-        let inputs = &chain.last()?.children;
+    fn unite(&self, graph: &mut Graph, class: Id, chain: &Chain, route: &Func) -> Option<Id> {
+        let (inputs, _) = inputs_of(chain);
         let mut classes: Vec<Option<Id>> = vec![None; route.values.len()];
-        for (&arg, &input) in route.args.iter().zip(inputs) {
+        for (&arg, &input) in route.args.iter().zip(&inputs) {
             classes[arg.index()] = Some(input);
         }
         let mut made = Vec::new();
@@ -260,7 +292,6 @@ impl Bridge {
             return None;
         }
         let value = graph.analysis.names.get(&class).cloned().unwrap_or_default();
-        let inputs = inputs.clone();
         graph.analysis.applied.push(Application { rule: self.number, class, inputs, made });
         graph.analysis.fuel.spend(self.rule.name, &value);
         graph.union(class, id).then_some(class)

@@ -3,8 +3,8 @@
 //! chosen (see [`extract`] and [`cost`]).
 //!
 //! Every operation belongs to a window, so that a large program is fused as a small
-//! one is; the last operations of a window that only later ones read wait for the
-//! next, so that no pattern is cut in two. Limits are on nodes and iterations; the
+//! one is; the last operations that a window made begin the next one, so that no
+//! pattern is cut in two. Limits are on nodes and iterations; the
 //! result does not depend on the machine it was made on.
 //!
 //! Function, arguments, results and the names of surviving values stay as they are.
@@ -36,6 +36,8 @@ pub struct FuseOptions {
     pub rewrite_limit: Option<u64>,
     /// Permits rules that change roundings.
     pub allow_excess_precision: bool,
+    /// Permits only forms of which every operation is one that words do exactly.
+    pub words_only: bool,
 }
 
 impl Default for FuseOptions {
@@ -45,6 +47,7 @@ impl Default for FuseOptions {
             iter_limit: 8,
             rewrite_limit: None,
             allow_excess_precision: false,
+            words_only: false,
         }
     }
 }

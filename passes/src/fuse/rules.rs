@@ -2,14 +2,18 @@
 //! results are kept. `tests/fuse_rules.rs` proves every row by evaluating both sides.
 
 mod casts;
+mod folds;
 mod layout;
+mod pairs;
 mod partitions;
 
 use std::fmt;
 
 use partita_ir::infer::InferError;
 use partita_ir::ops::TensorOpName;
-use partita_ir::{Func, FuncBuilder, TensorOp, TensorType, ValueId};
+use partita_ir::{
+    ElementwiseOp, Func, FuncBuilder, Literal, Operand, TensorOp, TensorType, ValueId,
+};
 use partita_isa::{Opcode, Target};
 use smallvec::SmallVec;
 
@@ -45,7 +49,7 @@ pub struct Rule {
     /// What is made, as remarks name it.
     pub makes: Makes,
     /// The kinds of operations that fit: the first is the one replaced, each later
-    /// one defines the first operand of the one before.
+    /// one defines an operand of the one before.
     pub chain: &'static [TensorOpName],
     /// True when every operation made must be one that words of the target do
     /// exactly; a rule that leaves work to legalization says false.
@@ -61,27 +65,32 @@ impl Rule {
     }
 }
 
+/// An operation of a chain and what it reads.
+#[derive(Clone, Debug)]
+pub struct Link<'a> {
+    pub entry: &'a Entry,
+    /// For each operand that is a value, the number of the rule's input that it is;
+    /// none for the result of the next operation of the chain.
+    pub reads: SmallVec<[Option<usize>; 3]>,
+}
+
 impl Rule {
-    /// What the rule makes of the operations of a chain, the last of which reads
-    /// inputs of these types: a function of the inputs.
+    /// What the rule makes of a chain that reads inputs of these types, each once: a
+    /// function of the inputs, of words alone where that is asked for.
     ///
     /// # Errors
     /// The rule does not apply, or the target does not do what it makes.
     pub fn route(
         &self,
-        entries: &[&Entry],
+        links: &[Link<'_>],
         inputs: &[TensorType],
         target: &Target,
+        words_only: bool,
     ) -> Result<Func, Refusal> {
-        // Other values than the first operand belong to the last operation only.
-        let inner = entries.split_last().map_or(&[][..], |(_, inner)| inner);
-        if inner.iter().any(|entry| entry.children() != 1) {
-            return Err(Refusal::NoMatch);
-        }
         let mut builder = FuncBuilder::new("route");
         let args: SmallVec<[ValueId; 3]> =
             inputs.iter().map(|ty| builder.arg("x", ty.clone())).collect();
-        let site = Site { entries, inputs: &args, target };
+        let site = Site { links, inputs: &args, target };
         let result = (self.build)(&mut builder, &site)?;
         let want = site.ty(0)?;
         if builder.ty(result) != Some(want) {
@@ -89,7 +98,7 @@ impl Rule {
             return Err(Refusal::Fault(format!("it gives {what}, not {want}")));
         }
         let func = builder.finish(&[result]);
-        if self.only_exact_words {
+        if self.only_exact_words || words_only {
             for (_, op) in func.body_ops() {
                 select::core_reason(&func, op, target)
                     .map_err(|not| Refusal::Forbidden { rule: not.rule, reason: not.reason })?;
@@ -99,35 +108,60 @@ impl Rule {
     }
 
     /// The other form of a function that consists of the chain alone, its arguments
-    /// being the operands of the chain's last operation in order: both sides of the
-    /// rule, for proofs.
+    /// being what the chain reads in order (see [`Link`]): both sides of the rule, for
+    /// proofs.
     ///
     /// # Errors
     /// As [`Rule::route`]; the function is not of this form.
     pub fn other_side(&self, func: &Func, target: &Target) -> Result<Func, Refusal> {
         let mut table = Table::default();
         let mut nodes = Vec::new();
-        let mut value = func.returned().next().ok_or(Refusal::NoMatch)?;
-        let mut inputs = Vec::new();
-        for &kind in self.chain {
-            let op = func.def_op(value).and_then(|op| func.ops.get(op)).ok_or(Refusal::NoMatch)?;
-            let tensor =
-                op.as_tensor().filter(|op| op.kind_name() == kind).ok_or(Refusal::NoMatch)?;
-            let ty = func.tensor_ty(value).cloned().ok_or(Refusal::NoMatch)?;
+        let mut value = func.returned().next();
+        let mut inputs: Vec<ValueId> = Vec::new();
+        for (at, &kind) in self.chain.iter().enumerate() {
+            let id = value.and_then(|value| func.def_op(value)).ok_or(Refusal::NoMatch)?;
+            let op = func.ops.get(id).ok_or(Refusal::NoMatch)?;
+            let kind_of = |op: &partita_ir::Op| op.as_tensor().map(TensorOp::kind_name);
+            let tensor = op.as_tensor().filter(|op| op.kind_name() == kind);
+            let ty = op.result().and_then(|result| func.tensor_ty(result)).cloned();
             let any_class = |_| Some(egg::Id::from(0));
-            nodes.push(
-                table.op(tensor.clone(), &op.operands, ty, any_class).ok_or(Refusal::NoMatch)?,
+            let node = table.op(
+                tensor.cloned().ok_or(Refusal::NoMatch)?,
+                &op.operands,
+                ty.ok_or(Refusal::NoMatch)?,
+                any_class,
             );
-            inputs = op.value_operands().collect();
-            value = inputs.first().copied().ok_or(Refusal::NoMatch)?;
+            let continues = |value: &ValueId| {
+                let def = func.def_op(*value).and_then(|id| func.ops.get(id));
+                def.and_then(kind_of).is_some_and(|kind| self.chain.get(at + 1) == Some(&kind))
+            };
+            value = op.value_operands().find(continues);
+            let mut next = value;
+            let mut reads = SmallVec::new();
+            for operand in op.value_operands() {
+                if next == Some(operand) {
+                    next = None;
+                    reads.push(None);
+                    continue;
+                }
+                let number = inputs.iter().position(|input| *input == operand);
+                reads.push(Some(number.unwrap_or(inputs.len())));
+                if number.is_none() {
+                    inputs.push(operand);
+                }
+            }
+            nodes.push((node.ok_or(Refusal::NoMatch)?, reads));
         }
         if inputs != func.args {
             return Err(Refusal::NoMatch);
         }
-        let entries: Vec<&Entry> = nodes.iter().filter_map(|node| table.entry(node)).collect();
+        let link = |(node, reads): &(_, SmallVec<_>)| {
+            Some(Link { entry: table.entry(node)?, reads: reads.clone() })
+        };
+        let links: Vec<Link<'_>> = nodes.iter().filter_map(link).collect();
         let types: Vec<TensorType> =
             inputs.iter().filter_map(|&input| func.tensor_ty(input).cloned()).collect();
-        self.route(&entries, &types, target)
+        self.route(&links, &types, target, false)
     }
 }
 
@@ -154,33 +188,72 @@ impl From<InferError> for Refusal {
     }
 }
 
+/// An operand of an operation of a chain, in the builder's terms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Read {
+    /// The result of the chain's next operation.
+    Chain,
+    Value(ValueId),
+    Literal(Literal),
+}
+
+impl Read {
+    /// The operand; none for what the chain computes.
+    pub fn operand(self) -> Option<Operand> {
+        match self {
+            Self::Chain => None,
+            Self::Value(value) => Some(value.into()),
+            Self::Literal(literal) => Some(literal.into()),
+        }
+    }
+}
+
 /// Where a rule fits.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     /// The operations of the chain.
-    pub entries: &'a [&'a Entry],
-    /// The values that the last of them reads.
+    pub links: &'a [Link<'a>],
+    /// The values that the chain reads, each once.
     pub inputs: &'a [ValueId],
     pub target: &'a Target,
 }
 
 impl<'a> Site<'a> {
+    fn entry(&self, index: usize) -> Result<&'a Entry, Refusal> {
+        self.links.get(index).map(|link| link.entry).ok_or(Refusal::NoMatch)
+    }
+
     /// An operation of the chain.
     pub fn op(&self, index: usize) -> Result<&'a TensorOp, Refusal> {
-        self.entries.get(index).and_then(|entry| entry.op()).ok_or(Refusal::NoMatch)
+        self.entry(index)?.op().ok_or(Refusal::NoMatch)
+    }
+
+    /// The elementwise operation of the chain at this place.
+    pub fn elementwise(&self, index: usize) -> Result<ElementwiseOp, Refusal> {
+        match self.op(index)? {
+            TensorOp::Elementwise(op) => Ok(*op),
+            _ => Err(Refusal::NoMatch),
+        }
     }
 
     /// The result type of an operation of the chain.
     pub fn ty(&self, index: usize) -> Result<&'a TensorType, Refusal> {
-        self.entries.get(index).map(|entry| &entry.ty).ok_or(Refusal::NoMatch)
+        self.entry(index).map(|entry| &entry.ty)
     }
 
-    /// The operand places of an operation of the chain.
-    pub fn slots(&self, index: usize) -> Result<&'a [Slot], Refusal> {
-        match self.entries.get(index).map(|entry| &entry.kind) {
-            Some(EntryKind::Op { slots, .. }) => Ok(slots),
-            _ => Err(Refusal::NoMatch),
-        }
+    /// The operands of an operation of the chain.
+    pub fn reads(&self, index: usize) -> Result<SmallVec<[Read; 3]>, Refusal> {
+        let link = self.links.get(index).ok_or(Refusal::NoMatch)?;
+        let EntryKind::Op { slots, .. } = &link.entry.kind else { return Err(Refusal::NoMatch) };
+        let mut values = link.reads.iter();
+        let read = |slot: &Slot| match slot {
+            Slot::Literal(literal) => Some(Read::Literal(*literal)),
+            Slot::Child => match values.next()? {
+                None => Some(Read::Chain),
+                Some(input) => self.inputs.get(*input).copied().map(Read::Value),
+            },
+        };
+        slots.iter().map(read).collect::<Option<_>>().ok_or(Refusal::NoMatch)
     }
 
     /// The first value that the chain reads.
@@ -194,4 +267,5 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-const TABLES: [&[Rule]; 3] = [layout::RULES, partitions::RULES, casts::RULES];
+const TABLES: [&[Rule]; 5] =
+    [layout::RULES, partitions::RULES, casts::RULES, pairs::RULES, folds::RULES];

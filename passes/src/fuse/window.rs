@@ -6,7 +6,7 @@ use std::time::Duration;
 use egg::{Id, Language as _, Rewrite, Runner, SimpleScheduler, StopReason};
 use partita_ir::{Func, OpId, OpKind, Operand, TensorOp, TensorType, ValueId};
 use partita_isa::Target;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::cost::Prices;
@@ -14,7 +14,6 @@ use super::extract::{self, Candidate, Class, Extraction};
 use super::graph::{Facts, Graph};
 use super::language::{EntryKind, Head, Node, Slot};
 use super::report;
-use super::rules;
 use super::{FuseError, FuseOptions, FuseStats};
 use crate::canonicalize::constant;
 use crate::remark::Remark;
@@ -23,7 +22,8 @@ use crate::rewrite::Fuel;
 /// Operations of a window.
 const WINDOW: usize = 256;
 
-/// The most operations at the end of a window that wait for the next.
+/// Operations at the end of what a window made that go into the next one as well, so that
+/// no chain is cut in two.
 const MAX_WAITING: usize = 32;
 
 /// Never reached: limits are on nodes and iterations.
@@ -38,7 +38,6 @@ pub(super) struct Work {
     /// What is left to do, and what waits from the window before.
     rest: std::vec::IntoIter<OpId>,
     waiting: Vec<OpId>,
-    has_waited: FxHashSet<OpId>,
     /// Uses of each value by operations that are not yet in the body.
     uses: Vec<u32>,
     replaced: Vec<Option<ValueId>>,
@@ -93,8 +92,13 @@ impl Window {
 fn price(prices: &Prices, graph: &Graph, node: &Node) -> u64 {
     let Some(entry) = graph.analysis.table.entry(node) else { return 0 };
     let Some(op) = entry.op() else { return 0 };
-    let facts = node.children.iter().filter_map(|&child| graph[child].data.as_ref());
-    let types: SmallVec<[&TensorType; 3]> = facts.map(|fact| &fact.ty).collect();
+    let EntryKind::Op { slots, .. } = &entry.kind else { return 0 };
+    let mut children = node.children.iter();
+    let ty = |slot: &Slot| match slot {
+        Slot::Literal(_) => None,
+        Slot::Child => graph[*children.next()?].data.as_ref().map(|fact| &fact.ty),
+    };
+    let types: SmallVec<[Option<&TensorType>; 3]> = slots.iter().map(ty).collect();
     prices.op(op, &types, &entry.ty)
 }
 
@@ -106,7 +110,6 @@ impl Work {
             options: *options,
             rest: func.body.clone().into_iter(),
             waiting: Vec::new(),
-            has_waited: FxHashSet::default(),
             uses: func.use_counts(),
             replaced: vec![None; func.values.len()],
             body: Vec::with_capacity(func.body.len()),
@@ -143,52 +146,27 @@ impl Work {
         if ops.is_empty() {
             return Ok(false);
         }
-        if ops.len() >= WINDOW {
-            self.waiting = self.hold_back(&mut ops);
-        }
+        let start = self.body.len();
         self.fuse_ops(&ops, rewrites)?;
+        if self.rest.len() > 0 {
+            self.hold_back(start);
+        }
         Ok(true)
     }
 
-    /// Takes out of a window the last operations that nothing in it needs, so that
-    /// the cut falls where no rule's chain crosses it, if there is such a place.
-    fn hold_back(&mut self, ops: &mut Vec<OpId>) -> Vec<OpId> {
-        let mut needed: FxHashSet<ValueId> = FxHashSet::default();
-        let mut held: FxHashSet<OpId> = FxHashSet::default();
-        for &id in ops.iter().rev() {
-            let op = &self.func.ops[id];
-            let free = op.result().is_some_and(|result| !needed.contains(&result));
-            if free && held.len() < MAX_WAITING && !self.has_waited.contains(&id) {
-                held.insert(id);
-            } else {
-                needed.extend(op.value_operands());
+    /// Takes the last operations that the window made out of the body again, so that they
+    /// meet what comes next.
+    fn hold_back(&mut self, start: usize) {
+        let made = self.body.len().saturating_sub(start);
+        self.waiting = self.body.split_off(self.body.len() - made.min(MAX_WAITING));
+        self.uses.resize(self.func.values.len(), 0);
+        for &id in &self.waiting {
+            for value in self.func.ops[id].value_operands() {
+                if let Some(uses) = self.uses.get_mut(value.index()) {
+                    *uses += 1;
+                }
             }
         }
-        // An operation that a chain ties to one that stays, stays too.
-        let stays: FxHashSet<OpId> = ops.iter().copied().filter(|id| !held.contains(id)).collect();
-        let mut released: FxHashSet<OpId> = FxHashSet::default();
-        for &id in ops.iter().filter(|id| !stays.contains(id)) {
-            let op = &self.func.ops[id];
-            let defs = || op.value_operands().filter_map(|value| self.func.def_op(value));
-            let tied = defs().next().is_some_and(|def| {
-                (stays.contains(&def) || released.contains(&def)) && self.may_be_chained(id, def)
-            });
-            if tied && defs().all(|def| !held.contains(&def)) {
-                held.remove(&id);
-                released.insert(id);
-            }
-        }
-        let waiting = ops.iter().copied().filter(|id| held.contains(id)).collect();
-        ops.retain(|id| !held.contains(id));
-        self.has_waited.extend(held);
-        waiting
-    }
-
-    /// True when a rule looks at such an operation after such another.
-    fn may_be_chained(&self, id: OpId, def: OpId) -> bool {
-        let kind = |id: OpId| self.func.ops[id].as_tensor().map(|op| op.kind_name());
-        let (Some(outer), Some(inner)) = (kind(id), kind(def)) else { return false };
-        rules::all().any(|rule| rule.chain.windows(2).any(|pair| *pair == [outer, inner]))
     }
 
     /// Makes an operation read what now stands for its operands.
@@ -211,6 +189,7 @@ impl Work {
         if ops.is_empty() {
             return Ok(());
         }
+        self.replaced.resize(self.func.values.len(), None);
         for &id in ops {
             self.redirect(id);
         }
@@ -250,7 +229,8 @@ impl Work {
     fn graph(&self, ops: &[OpId], placed: &mut Vec<Placed>) -> Result<Graph, FuseError> {
         let no_form = || FuseError::NoForm(self.func.name.clone());
         let tensor_ty = |value| self.func.tensor_ty(value).cloned().ok_or_else(no_form);
-        let mut graph = Graph::new(Facts::new(&self.target, self.fuel.clone()));
+        let mut graph =
+            Graph::new(Facts::new(&self.target, self.fuel.clone(), self.options.words_only));
         let mut class_of: FxHashMap<ValueId, Id> = FxHashMap::default();
         for &op_id in ops {
             let op = &self.func.ops[op_id];

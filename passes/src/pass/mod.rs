@@ -10,7 +10,7 @@ use partita_isa::Target;
 
 use crate::canonicalize::canonicalize;
 use crate::expand::legalize;
-use crate::fuse::fuse;
+use crate::fuse::{FuseOptions, fuse};
 use crate::place::place;
 use crate::remark::{Remark, RemarkKind};
 use crate::rewrite::Fuel;
@@ -92,6 +92,34 @@ pub struct PassInfo {
     pub run: fn(&Func, &mut Context) -> Result<Func, Vec<Diagnostic>>,
 }
 
+/// What the passes of fusion can be told.
+const FUSE_SETTINGS: &[Setting] = &[
+    Setting {
+        name: "node-limit",
+        summary: "e-nodes of a window",
+        kind: Kind::Count { least: 1, most: 10_000_000 },
+        set: |settings, value| settings.fuse.node_limit = value as usize,
+    },
+    Setting {
+        name: "iter-limit",
+        summary: "iterations of saturation of a window",
+        kind: Kind::Count { least: 0, most: 1000 },
+        set: |settings, value| settings.fuse.iter_limit = value as usize,
+    },
+    Setting {
+        name: "rewrite-limit",
+        summary: "rewrites to make in all, for finding a wrong one",
+        kind: Kind::Count { least: 0, most: u64::MAX },
+        set: |settings, value| settings.fuse.rewrite_limit = Some(value),
+    },
+    Setting {
+        name: "allow-excess-precision",
+        summary: "permit rules that drop or add a rounding",
+        kind: Kind::Switch,
+        set: |settings, value| settings.fuse.allow_excess_precision = value != 0,
+    },
+];
+
 /// Every pass, in the order of the default pipeline.
 pub const PASSES: &[PassInfo] = &[
     PassInfo {
@@ -107,33 +135,8 @@ pub const PASSES: &[PassInfo] = &[
         summary: "choose cheaper forms of whole expressions in an e-graph",
         requires: Dialect::Tensor,
         gives: Dialect::Tensor,
-        settings: &[
-            Setting {
-                name: "node-limit",
-                summary: "e-nodes of a window",
-                kind: Kind::Count { least: 1, most: 10_000_000 },
-                set: |settings, value| settings.fuse.node_limit = value as usize,
-            },
-            Setting {
-                name: "iter-limit",
-                summary: "iterations of saturation of a window",
-                kind: Kind::Count { least: 0, most: 1000 },
-                set: |settings, value| settings.fuse.iter_limit = value as usize,
-            },
-            Setting {
-                name: "rewrite-limit",
-                summary: "rewrites to make in all, for finding a wrong one",
-                kind: Kind::Count { least: 0, most: u64::MAX },
-                set: |settings, value| settings.fuse.rewrite_limit = Some(value),
-            },
-            Setting {
-                name: "allow-excess-precision",
-                summary: "permit rules that drop or add a rounding",
-                kind: Kind::Switch,
-                set: |settings, value| settings.fuse.allow_excess_precision = value != 0,
-            },
-        ],
-        run: run_fuse,
+        settings: FUSE_SETTINGS,
+        run: |func, cx| run_fuse(func, cx, false),
     },
     PassInfo {
         name: "legalize",
@@ -142,6 +145,14 @@ pub const PASSES: &[PassInfo] = &[
         gives: Dialect::Tensor,
         settings: &[],
         run: run_legalize,
+    },
+    PassInfo {
+        name: "fuse-words",
+        summary: "fuse what legalization made, each operation still one that words do",
+        requires: Dialect::Tensor,
+        gives: Dialect::Tensor,
+        settings: FUSE_SETTINGS,
+        run: |func, cx| run_fuse(func, cx, true),
     },
     PassInfo {
         name: "tile",
@@ -176,7 +187,7 @@ pub const PASSES: &[PassInfo] = &[
 
 /// Names of the default pipeline. What legalization emits is simplified again.
 const DEFAULT: &[&str] =
-    &["canonicalize", "fuse", "legalize", "canonicalize", "tile", "place", "sync"];
+    &["canonicalize", "fuse", "legalize", "canonicalize", "fuse-words", "tile", "place", "sync"];
 
 fn run_canonicalize(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
     let (func, stats) = canonicalize(func, &mut cx.fuel);
@@ -184,8 +195,9 @@ fn run_canonicalize(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnosti
     Ok(func)
 }
 
-fn run_fuse(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
-    let fused = fuse(func, &cx.target, &cx.settings.fuse, &mut cx.fuel).map_err(|error| {
+fn run_fuse(func: &Func, cx: &mut Context, words_only: bool) -> Result<Func, Vec<Diagnostic>> {
+    let options = FuseOptions { words_only, ..cx.settings.fuse };
+    let fused = fuse(func, &cx.target, &options, &mut cx.fuel).map_err(|error| {
         vec![Diagnostic::error(Code::Internal, error.to_string(), func.spans.name)]
     })?;
     let stats = &fused.stats;
@@ -196,7 +208,8 @@ fn run_fuse(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
         ("e-nodes", stats.nodes),
         ("limits hit", stats.limited),
     ];
-    cx.stats.extend(rows.map(|(name, count)| ("fuse", name, count)));
+    let pass = if words_only { "fuse-words" } else { "fuse" };
+    cx.stats.extend(rows.map(|(name, count)| (pass, name, count)));
     cx.remarks.extend(fused.remarks);
     Ok(fused.func)
 }

@@ -3,7 +3,7 @@
 use partita_ir::ElemType;
 use partita_ir::literal::int_from_bits;
 use partita_ir::ops::ElementwiseOp;
-use partita_isa::{AccumCmd, AluOp, Dtype, Engine, Opcode, ReverseOps, SubDim, Target};
+use partita_isa::{AluOp, Dtype, Engine, Opcode, ReverseOps, SubDim, Target};
 
 use super::{
     Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32,
@@ -278,7 +278,7 @@ fn float_operand(input: Input) -> Result<(), NotCore> {
     }
 }
 
-fn one_source(
+pub(super) fn one_source(
     opcode: Opcode,
     input: Input,
     out: ElemType,
@@ -293,18 +293,11 @@ fn one_source(
         negated: false,
     };
     legal(&word.word(SAMPLE_CHANNELS, sample(0, 1), sample(1, 1)), target, Engine::Dve)?;
-    Ok(Form::Move(word))
+    Ok(Form::Move { word, tensor: 0 })
 }
 
 fn scalar_word(opcode: Opcode, op: AluOp, input: ElemType, out: ElemType) -> Scalar {
-    Scalar {
-        opcode,
-        ops: [op, AluOp::Bypass],
-        reverse: ReverseOps::None,
-        accumulator: AccumCmd::Idle,
-        input: input.machine(),
-        out: out.machine(),
-    }
+    Scalar::of(opcode, op, input.machine(), out.machine())
 }
 
 fn scalar_form(
@@ -320,7 +313,7 @@ fn scalar_form(
         target,
         engine,
     )?;
-    Ok(Form::Scalar { word, engine, tensor, immediate })
+    Ok(Form::Scalar { word, engine, tensor, immediates: [immediate, None] })
 }
 
 fn two_form(
@@ -336,7 +329,9 @@ fn two_form(
     };
     let word = Two { opcode, op, dtypes: [dtype(0), dtype(1)], out: out.machine() };
     legal(&word.word(SAMPLE_CHANNELS, [sample(0, 1), sample(1, 1)], sample(2, 1)), target, engine)?;
-    Ok(Form::Two { word, engine })
+    // A word of two sources whose operation has one operand ignores the second (ISA 6.1).
+    let second = inputs.len().saturating_sub(1).min(1);
+    Ok(Form::Two { word, engine, tensors: [0, second] })
 }
 
 /// One tensor and an immediate where there is a scalar, else two tensors. `immediate` gives the slot

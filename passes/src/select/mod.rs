@@ -7,6 +7,7 @@
 
 mod elementwise;
 mod fold;
+mod pair;
 
 use partita_ir::data::TensorData;
 use partita_ir::infer::literal_dtype;
@@ -14,10 +15,11 @@ use partita_ir::ops::{OpKind, TensorOp};
 use partita_ir::{ElemType, Func, Op, Operand};
 use partita_isa::{Dtype, Engine, Instruction, Pattern, Target};
 
-use crate::words::{CrossLane, One, Scalar, Two};
+use crate::words::{CrossLane, One, Scalar, Stt, Two};
 
 pub use elementwise::{elementwise, predicated};
 pub use fold::{cross_lane, reduce, scan, transpose_reduce};
+pub use pair::{From, Stage, Stages, one_word, pair};
 
 /// An operand as selection sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +40,18 @@ pub enum InputKind {
 }
 
 /// How an operation becomes words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Form {
     /// A copy, cast or reciprocal.
-    Move(One),
+    Move { word: One, tensor: usize },
     /// Both operands read through patterns; a literal needs a tile that holds it.
-    Two { word: Two, engine: Engine },
-    /// One operand read through a pattern, the other (if any) an immediate.
-    Scalar { word: Scalar, engine: Engine, tensor: usize, immediate: Option<usize> },
+    Two { word: Two, engine: Engine, tensors: [usize; 2] },
+    /// One operand read through a pattern, the others (if any) immediates.
+    Scalar { word: Scalar, engine: Engine, tensor: usize, immediates: [Option<usize>; 2] },
+    /// Two operands read through patterns, a third (if any) an immediate.
+    Stt { word: Stt, tensors: [usize; 2], immediate: Option<usize> },
+    /// Two words, where one cannot do both operations of a pair.
+    Stages(Box<Stages>),
     /// The second branch copied, then the first where the mask is set.
     Select { mask: Dtype, data: Dtype },
     /// A reduction of free dimensions; `op_dim` is set when the pattern is known.
@@ -58,6 +64,25 @@ pub enum Form {
     Scan(One),
     /// 0x83 or 0x84 with X of 32 elements.
     TransposeReduce(One),
+}
+
+impl Form {
+    /// The form with operand `i` at `places[i]`.
+    fn renumbered(mut self, places: &[usize]) -> Self {
+        let at = |index: &mut usize| *index = places.get(*index).copied().unwrap_or(*index);
+        match &mut self {
+            Form::Move { tensor, .. } => at(tensor),
+            Form::Two { tensors, .. } => tensors.iter_mut().for_each(at),
+            Form::Scalar { tensor, immediates, .. } => {
+                std::iter::once(tensor).chain(immediates.iter_mut().flatten()).for_each(at);
+            }
+            Form::Stt { tensors, immediate, .. } => {
+                tensors.iter_mut().chain(immediate).for_each(at);
+            }
+            _ => {}
+        }
+        self
+    }
 }
 
 /// Why no word does an operation as it stands.
@@ -131,6 +156,7 @@ pub fn form(
     let shape = op.value_operands().next().map(|value| func.ty(value).shape()).unwrap_or_default();
     match kind {
         TensorOp::Elementwise(op) => elementwise(*op, &inputs, out, target),
+        TensorOp::Pair { op0, op1, reverse } => pair([*op0, *op1], *reverse, &inputs, out, target),
         TensorOp::Cast => elementwise::cast(first(&inputs)?, out, target),
         TensorOp::Reduce { op, dims, negate, .. } => {
             let depth = dims.iter().filter_map(|&dim| shape.get(dim)).product();

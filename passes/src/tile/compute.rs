@@ -1,22 +1,23 @@
 //! The words of one operation on one tile.
 
 use partita_ir::entity::ValueId;
-use partita_ir::literal::Literal;
 use partita_ir::ops::TensorOp;
 use partita_ir::{ElemType, Operand, Space};
 use partita_isa::{AluOp, Engine, Opcode, SubDim};
 use smallvec::{SmallVec, smallvec};
 
 use super::axes::Axis;
-use super::emit::{End, Move};
+use super::elementwise::{Immediate, Site, Source};
+use super::emit::Move;
 use super::group::Member;
-use super::lower::{Block, LOAD_QUEUE, Lowering, STORE_QUEUE, Tile};
+use super::lower::{Block, Lowering, Tile};
 use super::patterns::{Loop, Nest, divide};
-use crate::select::{Form, NotCore, predicated};
-use crate::words::{Imm, One, Scalar, Two};
+use super::resident::Transfer;
+use crate::select::{Form, NotCore};
+use crate::words::{One, Scalar};
 
 /// Names of address fields (ISA 7).
-mod field {
+pub(super) mod field {
     pub const SRC: &str = "src_mem_pattern";
     pub const SRC0: &str = "src0_mem_pattern";
     pub const SRC1: &str = "src1_mem_pattern";
@@ -26,7 +27,8 @@ mod field {
 }
 
 impl Lowering<'_> {
-    /// Emits the words that compute `result` and gives its tile.
+    /// Emits the words that compute `result` and gives its tile: `place`, when that is given
+    /// and holds the second branch of a select.
     ///
     /// # Errors
     /// No word does the operation in this layout.
@@ -36,13 +38,16 @@ impl Lowering<'_> {
         member: &Member,
         operands: &[Option<Tile>],
         result: ValueId,
+        place: Option<Tile>,
     ) -> Result<Tile, NotCore> {
         let form = self.form(member, operands)?;
         let name = self.func.values[result].name.clone();
         let dtype = self.func.ty(result).dtype();
         let axes = roots(block, &block.group.values[&result]);
         let single_partition = matches!(form, Form::CrossLane(_));
-        let out = if single_partition {
+        let out = if let Some(place) = place {
+            place
+        } else if single_partition {
             let one = Block {
                 rows: (block.rows.0, block.rows.0 + 1),
                 windows: block.windows.clone(),
@@ -54,46 +59,15 @@ impl Lowering<'_> {
         };
         let channels = block.channels() as u8;
         match form {
-            Form::Move(word) => {
-                let source = self.tile(member, operands, 0)?;
-                self.moves(block, channels, word, &axes, &source, &out)?;
-            }
-            Form::Two { word, engine } => {
-                // A word of two sources whose operation has one operand ignores the second (ISA 6.1).
-                let second = operands.len().saturating_sub(1).min(1);
-                let sources =
-                    [self.tile(member, operands, 0)?, self.tile(member, operands, second)?];
-                self.two(block, channels, word, engine, &axes, &sources, &out)?;
-            }
-            Form::Scalar { word, engine, tensor, immediate } => {
-                let source = self.tile(member, operands, tensor)?;
-                let imm = match immediate {
-                    Some(index) => self.immediate(member, operands, index, word.opcode)?,
-                    None => Immediate::Value(0),
-                };
-                self.scalar(block, channels, word, engine, &axes, [&source, &out], imm)?;
-            }
-            Form::Select { mask, data } => {
-                let [on, off] = [self.tile(member, operands, 1)?, self.tile(member, operands, 2)?];
-                let mask_tile = self.tile(member, operands, 0)?;
-                let copy = One {
-                    opcode: Opcode::Copy,
-                    op: AluOp::Bypass,
-                    input: data,
-                    out: data,
-                    op_dim: SubDim::Unused,
-                    negated: false,
-                };
-                self.moves(block, channels, copy, &axes, &off, &out)?;
-                self.two(
-                    block,
-                    channels,
-                    predicated(mask, data),
-                    Engine::Dve,
-                    &axes,
-                    &[mask_tile, on],
-                    &out,
-                )?;
+            form @ (Form::Move { .. }
+            | Form::Two { .. }
+            | Form::Scalar { .. }
+            | Form::Stt { .. }
+            | Form::Stages(_)
+            | Form::Select { .. }) => {
+                let sources = self.sources_of(member, operands)?;
+                let site = Site { block, channels, axes: &axes };
+                self.elementwise(&site, form, &sources, &out)?;
             }
             Form::Reduce { word, engine } => {
                 let source = self.tile(member, operands, 0)?;
@@ -141,21 +115,23 @@ impl Lowering<'_> {
         if let Some(Some(tile)) = operands.get(index) {
             return Ok(tile.clone());
         }
-        let (literal, dtype) = self.literal(member, index)?;
-        let bits = literal.to_bits(dtype).map_err(|error| missing(&error.to_string()))?;
+        let (bits, dtype) = self.literal(member, index)?;
         self.element(bits, dtype).ok_or_else(|| missing("a literal has no element"))
     }
 
-    fn literal(&self, member: &Member, index: usize) -> Result<(Literal, ElemType), NotCore> {
+    fn literal(&self, member: &Member, index: usize) -> Result<(u64, ElemType), NotCore> {
         let op = &self.func.ops[member.op];
         match (op.operands.get(index), partita_ir::infer::literal_dtype(self.func, op, index)) {
-            (Some(Operand::Literal(literal)), Some(dtype)) => Ok((*literal, dtype)),
+            (Some(Operand::Literal(literal)), Some(dtype)) => {
+                let bits = literal.to_bits(dtype).map_err(|error| missing(&error.to_string()))?;
+                Ok((bits, dtype))
+            }
             _ => Err(missing("an operand is neither a tile nor a literal")),
         }
     }
 
     /// The loops over the free axes, innermost first, with each tile's steps.
-    fn loops(&self, block: &Block<'_>, axes: &[Axis], tiles: &[&Tile]) -> Vec<Loop> {
+    pub(super) fn loops(&self, block: &Block<'_>, axes: &[Axis], tiles: &[&Tile]) -> Vec<Loop> {
         let free = &block.region.free;
         (0..free.len())
             .rev()
@@ -170,94 +146,33 @@ impl Lowering<'_> {
             .collect()
     }
 
-    fn moves(
-        &mut self,
-        block: &Block<'_>,
-        channels: u8,
-        word: One,
-        axes: &[Axis],
-        source: &Tile,
-        out: &Tile,
-    ) -> Result<(), NotCore> {
-        let loops = self.loops(block, axes, &[source, out]);
-        for nest in fit(divide(&[], &loops, 4, 2))? {
-            let src = nest.pattern(0, byte(nest.offsets[0], word.input.size() as i64));
-            let dst = nest.pattern(1, byte(nest.offsets[1], word.out.size() as i64));
-            let bases = [(field::SRC, source.value), (field::DST, out.value)];
-            self.out.inst(Engine::Dve, word.word(channels, src, dst), &bases);
-        }
-        Ok(())
+    /// The operands of an operation: tiles, or literals with the types they take.
+    fn sources_of(
+        &self,
+        member: &Member,
+        operands: &[Option<Tile>],
+    ) -> Result<Vec<Source>, NotCore> {
+        let source = |index: usize| match operands.get(index) {
+            Some(Some(tile)) => Ok(Source::Tile(tile.clone())),
+            _ => self.literal(member, index).map(|(bits, dtype)| Source::Literal(bits, dtype)),
+        };
+        (0..operands.len()).map(source).collect()
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn two(
-        &mut self,
-        block: &Block<'_>,
-        channels: u8,
-        word: Two,
-        engine: Engine,
-        axes: &[Axis],
-        sources: &[Tile; 2],
-        out: &Tile,
-    ) -> Result<(), NotCore> {
-        let loops = self.loops(block, axes, &[&sources[0], &sources[1], out]);
-        for nest in fit(divide(&[], &loops, 3, 3))? {
-            let size = |index: usize| word.dtypes[index].size() as i64;
-            let src =
-                [0, 1].map(|index| nest.pattern(index, byte(nest.offsets[index], size(index))));
-            let dst = nest.pattern(2, byte(nest.offsets[2], word.out.size() as i64));
-            let bases = [
-                (field::SRC0, sources[0].value),
-                (field::SRC1, sources[1].value),
-                (field::DST, out.value),
-            ];
-            self.out.inst(engine, word.word(channels, src, dst), &bases);
-        }
-        Ok(())
-    }
-
-    /// The immediate of a tensor-scalar word.
-    fn immediate(
+    /// The immediate of a word.
+    pub(super) fn immediate(
         &self,
         member: &Member,
         operands: &[Option<Tile>],
         index: usize,
         opcode: Opcode,
     ) -> Result<Immediate, NotCore> {
-        if let Some(Some(tile)) = operands.get(index) {
-            return Ok(Immediate::Pointer(tile.value));
+        match operands.get(index) {
+            Some(Some(tile)) => Ok(Immediate::Pointer(tile.value)),
+            _ => self
+                .literal(member, index)
+                .and_then(|(bits, dtype)| Immediate::literal(bits, dtype, opcode)),
         }
-        let (literal, dtype) = self.literal(member, index)?;
-        let bits = literal.to_bits(dtype).map_err(|error| missing(&error.to_string()))?;
-        let slot = if opcode.is_bitvec() {
-            u32::try_from(bits).ok()
-        } else {
-            crate::select::fp32_slot(bits, dtype)
-        };
-        slot.map(Immediate::Value).ok_or_else(|| missing("the literal fits no immediate"))
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn scalar(
-        &mut self,
-        block: &Block<'_>,
-        channels: u8,
-        word: Scalar,
-        engine: Engine,
-        axes: &[Axis],
-        [source, out]: [&Tile; 2],
-        imm: Immediate,
-    ) -> Result<(), NotCore> {
-        let loops = self.loops(block, axes, &[source, out]);
-        for nest in fit(divide(&[], &loops, 3, 2))? {
-            let src = nest.pattern(0, byte(nest.offsets[0], word.input.size() as i64));
-            let dst = nest.pattern(1, byte(nest.offsets[1], word.out.size() as i64));
-            let mut bases: SmallVec<[_; 4]> =
-                smallvec![(field::SRC, source.value), (field::DST, out.value)];
-            let slot = imm.slot(field::IMM0, 0, &mut bases);
-            self.out.inst(engine, word.word(channels, [slot, Imm::NONE], src, dst), &bases);
-        }
-        Ok(())
     }
 
     /// The axes that a reduction folds.
@@ -392,12 +307,8 @@ impl Lowering<'_> {
         let (from, to) = (self.func.ty(value).dtype(), self.func.ty(result).dtype());
         let view =
             self.sources.view(value).cloned().ok_or_else(|| missing("the operand has no place"))?;
-        let buffer = self
-            .sources
-            .view(result)
-            .and_then(|view| view.pieces.first())
-            .map(|piece| piece.buffer);
-        let buffer = buffer.ok_or_else(|| missing("the result has no place"))?;
+        let home = self.sources.view(result).and_then(|view| view.pieces.first()).cloned();
+        let home = home.ok_or_else(|| missing("the result has no place"))?;
         let groups = width / LANES;
         let per_group = LANES * from.size_bytes() + to.size_bytes();
         let window = (budget / per_group).clamp(1, MAX_GROUPS);
@@ -405,19 +316,28 @@ impl Lowering<'_> {
         let mut start = 0;
         while start < groups {
             let count = window.min(groups - start);
-            let source = self.out.alloc(Space::Sbuf, &[rows, count * LANES], from, &name);
             let element = from.size_bytes() as i64;
             let (lo, size) = ([0, start * LANES], [rows, count * LANES]);
-            for piece in view.pieces.iter().filter_map(|piece| piece.intersect(&lo, &size)) {
-                let offset = piece.lo[0] as i64 * stride + (piece.lo[1] - lo[1]) as i64 * element;
-                let moves = [
-                    Move { count: piece.size[1], from: piece.strides[1], to: element },
-                    Move { count: piece.size[0], from: piece.strides[0], to: stride },
-                ];
-                let from_end = End { tile: self.buffer(piece.buffer), offset: piece.offset };
-                let to_end = End { tile: source, offset };
-                self.out.transfer(LOAD_QUEUE, element as u64, from_end, to_end, &moves);
-            }
+            let loads: Vec<Transfer> = view
+                .pieces
+                .iter()
+                .filter_map(|piece| piece.intersect(&lo, &size))
+                .map(|piece| Transfer {
+                    buffer: piece.buffer,
+                    buffer_offset: piece.offset,
+                    tile_offset: piece.lo[0] as i64 * stride
+                        + (piece.lo[1] - lo[1]) as i64 * element,
+                    moves: smallvec![
+                        Move { count: piece.size[1], from: piece.strides[1], to: element },
+                        Move { count: piece.size[0], from: piece.strides[0], to: stride },
+                    ],
+                })
+                .collect();
+            let source = self.residents.same(&loads).unwrap_or_else(|| {
+                let source = self.out.alloc(Space::Sbuf, &[rows, count * LANES], from, &name);
+                self.run_loads(element as u64, &loads, source);
+                source
+            });
             let out = self.out.alloc(Space::Sbuf, &[rows, count], to, &name);
             let mut src = partita_isa::Pattern::<4>::contiguous(0, LANES as u16);
             src.step_elem[1] = LANES as i16;
@@ -426,18 +346,19 @@ impl Lowering<'_> {
             let bases = [(field::SRC, source), (field::DST, out)];
             self.out.inst(Engine::Dve, word.word(rows as u8, src, dst), &bases);
             let element = to.size_bytes() as i64;
-            let moves = [
-                Move { count, from: element, to: element },
-                Move { count: rows, from: stride, to: groups as i64 * element },
-            ];
-            let to_end = End { tile: self.buffer(buffer), offset: start as i64 * element };
-            self.out.transfer(
-                STORE_QUEUE,
-                element as u64,
-                End { tile: out, offset: 0 },
-                to_end,
-                &moves,
-            );
+            // Partition 32 b + j holds element (b, j, k) at place k.
+            let [blocks, lanes, places] = [0, 1, 2].map(|dim| home.strides[dim]);
+            let stored = Transfer {
+                buffer: home.buffer,
+                buffer_offset: home.offset + start as i64 * places,
+                tile_offset: 0,
+                moves: smallvec![
+                    Move { count, from: places, to: element },
+                    Move { count: LANES, from: lanes, to: stride },
+                    Move { count: rows / LANES, from: blocks, to: stride * LANES as i64 },
+                ],
+            };
+            self.run_store(element as u64, stored, result, out);
             start += count;
         }
         Ok(())
@@ -450,41 +371,16 @@ const LANES: u64 = 32;
 /// The most groups that one pattern counts.
 const MAX_GROUPS: u64 = 1 << 15;
 
-/// A scalar operand before its address is known.
-#[derive(Clone, Copy)]
-enum Immediate {
-    Value(u32),
-    Pointer(ValueId),
-}
-
-impl Immediate {
-    /// The slot, counted from the tile for a pointer, which is then added to the bases.
-    fn slot(
-        self,
-        field: &'static str,
-        offset: u32,
-        bases: &mut SmallVec<[(&'static str, ValueId); 4]>,
-    ) -> Imm {
-        match self {
-            Self::Value(bits) => Imm::Value(bits),
-            Self::Pointer(tile) => {
-                bases.push((field, tile));
-                Imm::Pointer(offset)
-            }
-        }
-    }
-}
-
-fn missing(reason: &str) -> NotCore {
+pub(super) fn missing(reason: &str) -> NotCore {
     NotCore { reason: reason.to_owned(), rule: None }
 }
 
-fn fit(nests: Option<Vec<Nest>>) -> Result<Vec<Nest>, NotCore> {
+pub(super) fn fit(nests: Option<Vec<Nest>>) -> Result<Vec<Nest>, NotCore> {
     nests.ok_or_else(|| missing("the folded elements fit no access pattern"))
 }
 
 /// A byte offset from a tile's start; tiles are walked forwards.
-fn byte(offset: i64, element: i64) -> u32 {
+pub(super) fn byte(offset: i64, element: i64) -> u32 {
     (offset * element) as u32
 }
 

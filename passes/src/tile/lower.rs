@@ -10,10 +10,12 @@ use smallvec::{SmallVec, smallvec};
 use super::axes::{Axis, DimAxes};
 use super::emit::{End, Move, TileBuilder};
 use super::group::{Group, Member};
+use super::homes::Leftover;
 use super::plan::{Division, Region, TileSize};
+use super::resident::{Resident, Residents, Transfer};
 use super::rows::{RowBox, row_boxes, row_steps};
 use super::sources::{Content, Sources};
-use super::view::{BufferId, View};
+use super::view::{BufferId, Piece, View};
 use crate::select::{self, NotCore};
 
 /// Queues of transfers: loads must not wait behind stores.
@@ -43,6 +45,10 @@ pub struct Lowering<'a> {
     elements: IndexMap<(u64, ElemType), ValueId>,
     /// Results of the function whose buffer is made under the result's name.
     pub result_names: IndexMap<ValueId, String>,
+    /// What the latest loops left on the chip.
+    pub residents: Residents,
+    /// Bytes of a partition that the live tiles of a loop may take.
+    budget: u64,
 }
 
 /// The iteration that is being lowered.
@@ -64,6 +70,11 @@ impl Block<'_> {
 
     fn roots(&self, dims: &DimAxes) -> Vec<Axis> {
         dims.iter().flatten().map(|&axis| self.group.axes.root(axis)).collect()
+    }
+
+    /// The axes of a value of the group.
+    pub fn axes_of(&self, value: ValueId) -> Vec<Axis> {
+        self.group.values.get(&value).map(|dims| self.roots(dims)).unwrap_or_default()
     }
 
     /// The layout of a value with these axes.
@@ -101,7 +112,7 @@ pub struct Known {
 }
 
 impl<'a> Lowering<'a> {
-    pub fn new(func: &'a Func, target: &'a Target, sources: Sources) -> Self {
+    pub fn new(func: &'a Func, target: &'a Target, sources: Sources, budget: u64) -> Self {
         let buffers = vec![None; sources.buffers.len()];
         Self {
             func,
@@ -112,6 +123,8 @@ impl<'a> Lowering<'a> {
             buffers,
             elements: IndexMap::new(),
             result_names: IndexMap::new(),
+            residents: Residents::default(),
+            budget,
         }
     }
 
@@ -125,7 +138,7 @@ impl<'a> Lowering<'a> {
             return tile;
         }
         let tile = match self.sources.buffers[index].clone() {
-            Content::Arg(value) | Content::Computed(value) => {
+            Content::Arg(value) | Content::Computed(value) | Content::Result(value) => {
                 let name = self.result_names.get(&value).cloned();
                 let hint = name.unwrap_or_else(|| self.func.values[value].name.to_string());
                 let ty = self.func.ty(value);
@@ -161,24 +174,30 @@ impl<'a> Lowering<'a> {
     pub fn copy_dense(&mut self, view: &View, to: ValueId) {
         let steps = super::view::row_major(&view.shape, view.element_bytes);
         for piece in &view.pieces {
-            let offset = piece.lo.iter().zip(&steps).map(|(&lo, step)| lo as i64 * step).sum();
-            let moves: SmallVec<[Move; 8]> = (0..view.shape.len())
-                .rev()
-                .map(|dim| Move {
-                    count: piece.size[dim],
-                    from: piece.strides[dim],
-                    to: steps[dim],
-                })
-                .collect();
-            let from = End { tile: self.buffer(piece.buffer), offset: piece.offset };
-            self.out.transfer(
-                STORE_QUEUE,
-                view.element_bytes,
-                from,
-                End { tile: to, offset },
-                &moves,
-            );
+            self.copy_piece(view.element_bytes, piece, to, 0, &steps);
         }
+    }
+
+    /// Writes what a result is not made of in place.
+    pub fn copy_leftover(&mut self, leftover: &Leftover) {
+        let Some(view) = self.sources.view(leftover.value).cloned() else { return };
+        let Some(to) = leftover.to.pieces.first() else { return };
+        let tile = self.buffer(to.buffer);
+        for piece in view.pieces.iter().filter(|p| !leftover.skips(&p.lo, &p.size)) {
+            self.copy_piece(view.element_bytes, piece, tile, to.offset, &to.strides);
+        }
+    }
+
+    /// Copies one piece of a tensor to its place under these steps.
+    fn copy_piece(&mut self, element: u64, piece: &Piece, to: ValueId, start: i64, steps: &[i64]) {
+        let offset: i64 = piece.lo.iter().zip(steps).map(|(&lo, step)| lo as i64 * step).sum();
+        let moves: SmallVec<[Move; 8]> = (0..steps.len())
+            .rev()
+            .map(|dim| Move { count: piece.size[dim], from: piece.strides[dim], to: steps[dim] })
+            .collect();
+        let from = End { tile: self.buffer(piece.buffer), offset: piece.offset };
+        let to = End { tile: to, offset: start + offset };
+        self.out.transfer(STORE_QUEUE, element, from, to, &moves);
     }
 
     /// One element in every partition.
@@ -242,13 +261,14 @@ impl<'a> Lowering<'a> {
 
     fn block(&mut self, block: &Block<'_>, invariant: &mut Known) -> Result<(), NotCore> {
         let mut known = Known::default();
-        for member in &block.group.ops {
+        for (at, member) in block.group.ops.iter().enumerate() {
             let op = &self.func.ops[member.op];
             let Some(result) = op.result() else { continue };
             let dims = &block.group.values[&result];
             let axes = block.roots(dims);
             let is_invariant = block.is_invariant(&axes);
-            if is_invariant && invariant.values.contains_key(&result) {
+            let done = known.values.contains_key(&result);
+            if done || is_invariant && invariant.values.contains_key(&result) {
                 continue;
             }
             let name = self.func.values[result].name.clone();
@@ -256,16 +276,87 @@ impl<'a> Lowering<'a> {
             let operands = (0..op.operands.len())
                 .map(|index| self.operand(block, member, index, &mut known, invariant))
                 .collect::<Result<Vec<_>, _>>()?;
-            let tile = self.compute(block, member, &operands, result)?;
-            let store =
-                self.sources.view(result).and_then(|view| view.pieces.first()).map(|p| p.buffer);
-            if let Some(buffer) = store.filter(|buffer| self.needed[buffer.0 as usize]) {
-                self.store(block, buffer, result, dims, &tile);
+            let accumulated = match self.sum_beside(block, at, &operands) {
+                Some(beside) => Some((
+                    block.group.ops[beside].op,
+                    self.compute_with_sum(block, at, beside, &operands)?,
+                )),
+                None => None,
+            };
+            if let Some((sum, [tile, total])) = accumulated {
+                self.keep(block, result, tile, &mut known, invariant);
+                if let Some(sum) = self.func.ops[sum].result() {
+                    self.keep(block, sum, total, &mut known, invariant);
+                }
+                continue;
             }
-            let place = if is_invariant { &mut *invariant } else { &mut known };
-            place.values.insert(result, tile);
+            let place = self.overwritten(block, at, &operands);
+            let tile = self.compute(block, member, &operands, result, place)?;
+            self.keep(block, result, tile, &mut known, invariant);
         }
         Ok(())
+    }
+
+    /// Stores a computed tile if it is needed outside, and remembers it for the block.
+    fn keep(
+        &mut self,
+        block: &Block<'_>,
+        value: ValueId,
+        tile: Tile,
+        known: &mut Known,
+        invariant: &mut Known,
+    ) {
+        let dims = &block.group.values[&value];
+        if self.is_stored(value) {
+            self.store(block, value, dims, &tile);
+        }
+        let is_invariant = block.is_invariant(&block.roots(dims));
+        let place = if is_invariant { invariant } else { known };
+        place.values.insert(value, tile);
+    }
+
+    fn is_stored(&self, value: ValueId) -> bool {
+        let piece = self.sources.view(value).and_then(|view| view.pieces.first());
+        piece.is_some_and(|piece| self.needed[piece.buffer.0 as usize])
+    }
+
+    /// The tile of the second branch of a select when nothing else reads it: the first is
+    /// written over it.
+    fn overwritten(&self, block: &Block<'_>, at: usize, operands: &[Option<Tile>]) -> Option<Tile> {
+        const OFF: usize = 2;
+        let member = block.group.ops.get(at)?;
+        let op = &self.func.ops[member.op];
+        let select = TensorOp::Elementwise(partita_ir::ElementwiseOp::Select);
+        if op.as_tensor() != Some(&select) {
+            return None;
+        }
+        let tile = operands.get(OFF)?.clone()?;
+        let (value, source) = (op.operands.get(OFF)?.value()?, member.sources[OFF]);
+        let axes = block.roots(&block.group.values[&op.result()?]);
+        let (shape, steps) = block.layout(&axes);
+        let whole = shape.iter().product::<u64>() > 0 && steps == tile.steps;
+        let held = source.map_or(&member.operands[OFF], |source| &block.group.values[&source]);
+        // Each use by the group but this one; what others load under other axes is another tile.
+        let reads = |other: &Member, index: usize| match source {
+            Some(source) => other.sources[index] == Some(source),
+            None => {
+                other.sources[index].is_none()
+                    && self.func.ops[other.op].operands[index] == Operand::Value(value)
+            }
+        };
+        let uses: usize = block.group.ops[..]
+            .iter()
+            .enumerate()
+            .map(|(index, other)| {
+                let from = if index < at && source.is_some() { other.sources.len() } else { 0 };
+                (from..other.sources.len()).filter(|&operand| reads(other, operand)).count()
+            })
+            .sum();
+        let free = uses == 1
+            && !block.is_invariant(&block.roots(held))
+            && !source.is_some_and(|source| self.is_stored(source))
+            && !self.residents.holds(tile.value);
+        (whole && free).then_some(tile)
     }
 
     /// A new tile for a value with these axes.
@@ -304,27 +395,54 @@ impl<'a> Lowering<'a> {
         if let Some(tile) = known.loads.get(&key).or_else(|| invariant.loads.get(&key)) {
             return Ok(Some(tile.clone()));
         }
-        let name = self.func.values[value].name.clone();
-        let tile = self.new_tile(block, &axes, self.func.ty(value).dtype(), &name);
-        self.load(block, value, &member.operands[index], &tile).ok_or_else(missing)?;
+        let tile = self.load(block, value, &member.operands[index], &axes).ok_or_else(missing)?;
         let place = if block.is_invariant(&axes) { invariant } else { known };
         place.loads.insert(key, tile.clone());
         Ok(Some(tile))
     }
 
+    /// The tile of a block of a value that is not of this group.
     fn load(
         &mut self,
         block: &Block<'_>,
         value: ValueId,
         dims: &DimAxes,
-        tile: &Tile,
-    ) -> Option<()> {
+        axes: &[Axis],
+    ) -> Option<Tile> {
         let view = self.sources.view(value)?;
+        let element = view.element_bytes;
         let (view, loops) = region_view(block.group, block.region, view, dims)?;
+        let (shape, steps) = block.layout(axes);
+        let chip = self.chip_steps(block, &steps, element);
+        let mut loads = Vec::new();
         for boxed in self.boxes(block) {
-            self.load_box(block, &view, &loops, &boxed, tile);
+            self.box_loads(block, &view, &loops, &boxed, &chip, &mut loads);
         }
-        Some(())
+        let is_row = shape.iter().skip(1).all(|&extent| extent == 1);
+        if let Some(value) = self.residents.same(&loads) {
+            return Some(Tile { value, steps, is_row });
+        }
+        let name = self.func.values[value].name.clone();
+        let tile = self.out.alloc(Space::Sbuf, &shape, self.func.ty(value).dtype(), &name);
+        self.run_loads(element, &loads, tile);
+        Some(Tile { value: tile, steps, is_row })
+    }
+
+    /// Fills a tile, from the chip where the elements are still there.
+    pub fn run_loads(&mut self, element: u64, loads: &[Transfer], tile: ValueId) {
+        for load in loads {
+            let to = End { tile, offset: load.tile_offset };
+            match self.residents.copy(load) {
+                Some((from, offset, moves)) => {
+                    let from = End { tile: from, offset };
+                    self.out.transfer(LOAD_QUEUE, element, from, to, &moves);
+                }
+                None => {
+                    let from = End { tile: self.buffer(load.buffer), offset: load.buffer_offset };
+                    self.out.transfer(LOAD_QUEUE, element, from, to, &load.moves);
+                }
+            }
+        }
     }
 
     fn boxes(&self, block: &Block<'_>) -> Vec<RowBox> {
@@ -332,20 +450,19 @@ impl<'a> Lowering<'a> {
         row_boxes(&extents, block.rows.0, block.rows.1)
     }
 
-    /// Moves of one box: each loop of the region, with the step of the tile.
-    fn load_box(
-        &mut self,
+    /// The loads of one box: each loop of the region, with the step of the tile.
+    fn box_loads(
+        &self,
         block: &Block<'_>,
         view: &View,
         loops: &[Option<usize>],
         boxed: &RowBox,
-        tile: &Tile,
+        to_steps: &[i64],
+        loads: &mut Vec<Transfer>,
     ) {
         let ranges = block.ranges(boxed);
         let lo: SmallVec<[u64; 4]> = loops.iter().map(|l| l.map_or(0, |l| ranges[l].0)).collect();
         let size: SmallVec<[u64; 4]> = loops.iter().map(|l| l.map_or(1, |l| ranges[l].1)).collect();
-        let element = view.element_bytes;
-        let to_steps = self.chip_steps(block, tile, element);
         let base = boxed.first as i64 * self.out.partition_stride();
         for piece in view.pieces.iter().filter_map(|piece| piece.intersect(&lo, &size)) {
             let mut offset = base;
@@ -365,36 +482,34 @@ impl<'a> Lowering<'a> {
                     None => {}
                 }
             }
-            let from = End { tile: self.buffer(piece.buffer), offset: piece.offset };
-            self.out.transfer(LOAD_QUEUE, element, from, End { tile: tile.value, offset }, &moves);
+            loads.push(Transfer {
+                buffer: piece.buffer,
+                buffer_offset: piece.offset,
+                tile_offset: offset,
+                moves,
+            });
         }
     }
 
     /// Byte steps of a tile along the region's loops, rows then free axes.
-    fn chip_steps(&self, block: &Block<'_>, tile: &Tile, element: u64) -> Vec<i64> {
+    fn chip_steps(&self, block: &Block<'_>, steps: &[i64], element: u64) -> Vec<i64> {
         let extents: Vec<u64> = block.region.rows.iter().map(|row| row.extent).collect();
         let stride = self.out.partition_stride();
         let rows = row_steps(&extents).into_iter().map(|step| step as i64 * stride);
-        rows.chain(tile.steps.iter().map(|&step| step * element as i64)).collect()
+        rows.chain(steps.iter().map(|&step| step * element as i64)).collect()
     }
 
-    /// Writes a block of a value to its dense buffer. What the value does not have is written once.
-    fn store(
-        &mut self,
-        block: &Block<'_>,
-        buffer: BufferId,
-        value: ValueId,
-        dims: &DimAxes,
-        tile: &Tile,
-    ) {
+    /// Writes a block of a value to its place in main memory. What the value does not have is
+    /// written once.
+    fn store(&mut self, block: &Block<'_>, value: ValueId, dims: &DimAxes, tile: &Tile) {
         let ty = self.func.ty(value);
         let element = ty.dtype().size_bytes();
-        let dense = View::dense(buffer, ty.shape(), element);
-        let Some((view, loops)) = region_view(block.group, block.region, &dense, dims) else {
+        let Some(home) = self.sources.view(value) else { return };
+        let Some((view, loops)) = region_view(block.group, block.region, home, dims) else {
             return;
         };
         let Some(piece) = view.pieces.first().cloned() else { return };
-        let from_steps = self.chip_steps(block, tile, element);
+        let from_steps = self.chip_steps(block, &tile.steps, element);
         for boxed in self.boxes(block) {
             let ranges = block.ranges(&boxed);
             let from = boxed.first as i64 * self.out.partition_stride();
@@ -405,16 +520,32 @@ impl<'a> Lowering<'a> {
                 match loops.iter().position(|&l| l == Some(index)) {
                     Some(dim) => {
                         to += start as i64 * piece.strides[dim];
-                        moves.push(Move { count, from: from_steps[index], to: piece.strides[dim] });
+                        moves.push(Move { count, from: piece.strides[dim], to: from_steps[index] });
                     }
                     None => first &= start == 0,
                 }
             }
             if first {
-                let tile_end = End { tile: tile.value, offset: from };
-                let buffer_end = End { tile: self.buffer(buffer), offset: to };
-                self.out.transfer(STORE_QUEUE, element, tile_end, buffer_end, &moves);
+                let stored =
+                    Transfer { buffer: piece.buffer, buffer_offset: to, tile_offset: from, moves };
+                self.run_store(element, stored, value, tile.value);
             }
+        }
+    }
+
+    /// Stores a tile, and remembers it when it holds all of the value.
+    pub fn run_store(&mut self, element: u64, stored: Transfer, value: ValueId, tile: ValueId) {
+        let back = |step: &Move| Move { from: step.to, to: step.from, ..*step };
+        let moves: SmallVec<[Move; 8]> = stored.moves.iter().map(back).collect();
+        let from = End { tile, offset: stored.tile_offset };
+        let to = End { tile: self.buffer(stored.buffer), offset: stored.buffer_offset };
+        self.out.transfer(STORE_QUEUE, element, from, to, &moves);
+        let count = stored.moves.iter().map(|step| step.count).product::<u64>();
+        let whole = self.func.tensor_ty(value).and_then(|ty| ty.elements()) == Some(count);
+        let ty = self.out.func.ty(tile).as_tile();
+        let bytes = ty.and_then(|ty| ty.bytes_per_partition()).unwrap_or(u64::MAX);
+        if whole {
+            self.residents.add(Resident { tile, bytes, stored }, self.budget);
         }
     }
 

@@ -4,11 +4,16 @@
 
 mod axes;
 mod compute;
+mod dead;
+mod elementwise;
 mod emit;
+mod exponential;
 mod group;
+mod homes;
 mod lower;
 mod patterns;
 mod plan;
+mod resident;
 mod rows;
 mod sources;
 mod view;
@@ -73,7 +78,7 @@ pub fn tile(func: &Func, target: &Target, share: u32) -> Result<Tiled, Vec<Diagn
     let mut sources = Sources::new(func, |value| group_of.get(&value).copied())
         .map_err(|Unmovable(value)| vec![unmovable(func, value)])?;
     divide_sources(func, &planned, &mut sources);
-    let mut lowering = Lowering::new(func, target, sources);
+    let mut lowering = Lowering::new(func, target, sources, budget);
     let returned = bind_signature(&mut lowering, &planned);
     lowering.copies_after(None);
     let mut remarks = Vec::new();
@@ -86,6 +91,7 @@ pub fn tile(func: &Func, target: &Target, share: u32) -> Result<Tiled, Vec<Diagn
         lowering.copies_after(Some(index));
     }
     finish(&mut lowering, &returned);
+    dead::remove_dead_stores(&mut lowering.out.func);
     if lowering.out.is_full() {
         let message = format!(
             "the program has more than {} instructions and transfers",
@@ -197,7 +203,8 @@ fn bind_signature(lowering: &mut Lowering<'_>, planned: &[Planned]) -> Vec<Retur
     let mut returned: Vec<Returned> = Vec::new();
     for value in func.returned() {
         let computed = func.def_op(value).is_some_and(|op| !is_movement(func, &func.ops[op]));
-        let first = computed && !returned.iter().any(|seen| seen.value == value);
+        let direct = computed || lowering.sources.result(value).is_some();
+        let first = direct && !returned.iter().any(|seen| seen.value == value);
         let copy_to = (!first).then(|| {
             let ty = func.ty(value);
             let name = format!("{}_out", func.values[value].name);
@@ -236,6 +243,11 @@ fn lower_group(
 
 /// Copies results that have another home, and returns.
 fn finish(lowering: &mut Lowering<'_>, returned: &[Returned]) {
+    for leftover in lowering.sources.leftovers().to_vec() {
+        let name = lowering.func.values[leftover.value].name.clone();
+        lowering.out.set_source(&name);
+        lowering.copy_leftover(&leftover);
+    }
     let mut tiles = Vec::new();
     for result in returned {
         let view = lowering.sources.view(result.value).cloned();
@@ -247,7 +259,8 @@ fn finish(lowering: &mut Lowering<'_>, returned: &[Returned]) {
                 tiles.push(to);
             }
             (None, Some(view)) => {
-                let buffer = view.pieces.first().map(|piece| piece.buffer);
+                let own = lowering.sources.result(result.value);
+                let buffer = own.or(view.pieces.first().map(|piece| piece.buffer));
                 tiles.extend(buffer.map(|buffer| lowering.buffer(buffer)));
             }
             (_, None) => {}

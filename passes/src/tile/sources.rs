@@ -7,6 +7,7 @@ use partita_ir::ops::{SliceRange, TensorOp};
 use partita_ir::types::Shape;
 use partita_ir::{ElemType, Func, Operand, TensorType};
 
+use super::homes::{Homes, Leftover};
 use super::view::{BufferId, View};
 use crate::select::is_movement;
 
@@ -17,6 +18,8 @@ pub enum Content {
     Arg(ValueId),
     /// A value that a group computes and stores.
     Computed(ValueId),
+    /// A result that is moved data, filled part by part.
+    Result(ValueId),
     /// Bytes known now.
     Constant(TensorData),
     /// A copy of a view whose order no strides can give; made after the group of that index, or
@@ -34,6 +37,10 @@ pub struct Sources {
     constants: IndexMap<TensorDataKey, BufferId>,
     /// A dense stand-in for a value whose view could not be used as asked.
     dense: IndexMap<ValueId, View>,
+    /// Values stored in the buffers of results, and what is copied there at the end.
+    homes: Homes,
+    /// The buffers of results that are moved data.
+    results: IndexMap<ValueId, BufferId>,
 }
 
 type TensorDataKey = (ElemType, Shape, Vec<u8>);
@@ -57,10 +64,14 @@ impl Sources {
         for &arg in &func.args {
             sources.store(func, arg, Content::Arg(arg));
         }
+        sources.find_homes(func);
         for (_, op) in func.body_ops() {
             let Some(result) = op.result() else { continue };
             if !is_movement(func, op) {
-                sources.store(func, result, Content::Computed(result));
+                match sources.homes.values.get(&result).cloned() {
+                    Some(home) => sources.views[result.index()] = Some(home),
+                    None => sources.store(func, result, Content::Computed(result)),
+                }
                 sources.after[result.index()] = group_of(result);
                 continue;
             }
@@ -70,6 +81,32 @@ impl Sources {
             sources.views[result.index()] = Some(view);
         }
         Ok(sources)
+    }
+
+    /// Buffers for results that are moved data, with homes for what they are made of.
+    fn find_homes(&mut self, func: &Func) {
+        let returned: Vec<ValueId> = func.returned().collect();
+        for &value in &returned {
+            let ty = func.ty(value);
+            let moved = func.def_op(value).is_some_and(|op| is_movement(func, &func.ops[op]));
+            if !moved || self.results.contains_key(&value) || ty.shape().contains(&0) {
+                continue;
+            }
+            let buffer = self.push(Content::Result(value));
+            self.results.insert(value, buffer);
+            let layout = View::dense(buffer, ty.shape(), ty.dtype().size_bytes());
+            self.homes.add(func, value, layout, &returned);
+        }
+    }
+
+    /// The buffer of a result that is moved data.
+    pub fn result(&self, value: ValueId) -> Option<BufferId> {
+        self.results.get(&value).copied()
+    }
+
+    /// What is to be copied into the buffers of results.
+    pub fn leftovers(&self) -> &[Leftover] {
+        &self.homes.copies
     }
 
     fn store(&mut self, func: &Func, value: ValueId, content: Content) {

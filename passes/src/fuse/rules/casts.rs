@@ -1,10 +1,9 @@
 //! Conversions and signs that the operation before takes along.
 
 use partita_ir::ops::TensorOpName;
-use partita_ir::{ElemType, ElementwiseOp, FuncBuilder, Operand, TensorOp, TensorType, ValueId};
+use partita_ir::{ElemType, ElementwiseOp, FuncBuilder, TensorOp, TensorType, ValueId};
 
-use super::{Makes, Refusal, Rule, Site};
-use crate::fuse::language::Slot;
+use super::{Makes, Read, Refusal, Rule, Site};
 use crate::rewrite::RewriteClass;
 
 pub(super) const RULES: &[Rule] = &[
@@ -27,6 +26,24 @@ pub(super) const RULES: &[Rule] = &[
         build: cast_into_producer,
     },
     Rule {
+        name: "cast-out-of-pair",
+        class: RewriteClass::Exact,
+        doc: "a cast of the f32 result of two operations in one is their output conversion",
+        makes: Makes::Form("the word with another result type"),
+        chain: &[TensorOpName::Cast, TensorOpName::Pair],
+        only_exact_words: true,
+        build: cast_into_producer,
+    },
+    Rule {
+        name: "truth-as-number",
+        class: RewriteClass::Exact,
+        doc: "a test of floats whose truth value is cast gives 0 or 1 of that type itself",
+        makes: Makes::Form("the test with another result type"),
+        chain: &[TensorOpName::Cast, TensorOpName::Elementwise],
+        only_exact_words: true,
+        build: truth_as_number,
+    },
+    Rule {
         name: "negation-into-reduce",
         class: RewriteClass::Exact,
         doc: "a reduction to f32 times -1 is the negated reduction",
@@ -36,16 +53,6 @@ pub(super) const RULES: &[Rule] = &[
         build: negation_into_reduce,
     },
 ];
-
-/// The operands of the last operation of the chain, in the builder's terms.
-fn operands(site: &Site<'_>, index: usize) -> Result<Vec<Operand>, Refusal> {
-    let mut values = site.inputs.iter();
-    let one = |slot: &Slot| match slot {
-        Slot::Literal(literal) => Some(Operand::Literal(*literal)),
-        Slot::Child => values.next().copied().map(Operand::Value),
-    };
-    site.slots(index)?.iter().map(one).collect::<Option<_>>().ok_or(Refusal::NoMatch)
-}
 
 /// The operation computes in fp32 and rounds its result once (ISA 10.1).
 fn computes_in_fp32(b: &FuncBuilder, site: &Site<'_>, op: &TensorOp) -> bool {
@@ -57,6 +64,7 @@ fn computes_in_fp32(b: &FuncBuilder, site: &Site<'_>, op: &TensorOp) -> bool {
                 && !matches!(op, ElementwiseOp::Copy | ElementwiseOp::Bypass)
         }
         TensorOp::Reduce { op, .. } => floats && !op.is_arg(),
+        TensorOp::Pair { op0, .. } => !op0.is_bits(),
         _ => false,
     }
 }
@@ -68,7 +76,20 @@ fn cast_into_producer(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, R
     if site.ty(1)?.dtype != ElemType::F32 || !computes_in_fp32(b, site, producer) {
         return Err(Refusal::NoMatch);
     }
-    Ok(b.op(producer.clone(), &operands(site, 1)?, site.ty(0)?)?)
+    let operands = site.reads(1)?.into_iter().map(Read::operand).collect::<Option<Vec<_>>>();
+    Ok(b.op(producer.clone(), &operands.ok_or(Refusal::NoMatch)?, site.ty(0)?)?)
+}
+
+fn truth_as_number(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
+    let test = site.elementwise(1)?;
+    let floats = site.inputs.iter().all(|&input| b.ty(input).is_some_and(|ty| ty.dtype.is_float()));
+    let truth = test.alu().is_some_and(partita_isa::AluOp::is_truth);
+    if !floats || !truth || site.ty(1)?.dtype != ElemType::I1 || site.ty(0)?.dtype == ElemType::I1 {
+        return Err(Refusal::NoMatch);
+    }
+    let operands = site.reads(1)?.into_iter().map(Read::operand).collect::<Option<Vec<_>>>();
+    let operands = operands.ok_or(Refusal::NoMatch)?;
+    Ok(b.op(TensorOp::Elementwise(test), &operands, site.ty(0)?)?)
 }
 
 fn negation_into_reduce(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
@@ -78,11 +99,11 @@ fn negation_into_reduce(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId,
     let TensorOp::Reduce { op, dims, keep, negate } = site.op(1)? else {
         return Err(Refusal::NoMatch);
     };
-    let minus_one = site.slots(0)?.iter().any(|slot| match slot {
-        Slot::Literal(literal) => {
+    let minus_one = site.reads(0)?.iter().any(|read| match read {
+        Read::Literal(literal) => {
             literal.to_bits(ElemType::F32) == Ok(u64::from((-1f32).to_bits()))
         }
-        Slot::Child => false,
+        _ => false,
     });
     let floats = b.ty(site.input()?).is_some_and(|ty| ty.dtype.is_float());
     if !minus_one || !floats || op.is_arg() || op.is_bitwise() || site.ty(1)?.dtype != ElemType::F32
