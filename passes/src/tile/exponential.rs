@@ -86,15 +86,16 @@ impl Lowering<'_> {
     /// True when accumulating and reading the accumulator costs less than a reduction.
     fn pays(&self, exponential: &Scalar, elements: u16) -> bool {
         let generation = self.target.generation;
+        let profile = Profile::of(generation);
         let none = [Imm::NONE, Imm::NONE];
         let price = |word: &Scalar, elements: u16| {
             let src = Pattern::contiguous(0, elements);
             let dst = Pattern::contiguous(0x1000, elements);
             let word = word.word(32, none, src, dst);
-            word_cost(&word, Engine::Dve, generation).map_or(u64::MAX, |cost| cost.cycles)
+            word_cost(&word, Engine::Dve, profile, generation).map_or(u64::MAX, |cost| cost.cycles)
         };
         let accumulating = Scalar { accumulator: AccumCmd::ZeroAccumulate, ..*exponential };
-        let waits = Profile::of(generation).dependent_read.cycles.value as u64;
+        let waits = profile.dependent_read.cycles.value as u64;
         // A reduction streams its elements as the exponential does.
         let apart = price(exponential, elements).saturating_mul(2);
         let together = price(&accumulating, elements).saturating_add(price(&DRAIN, 1));
