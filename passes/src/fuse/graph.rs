@@ -27,6 +27,9 @@ pub struct Fact {
 /// Nodes of a chain, and for each the place among its children of the next.
 type Chain = SmallVec<[(Node, Option<usize>); 2]>;
 
+/// What an operation of a chain reads: see [`Link`].
+type Reads = SmallVec<[Option<usize>; 3]>;
+
 /// A rule that fitted somewhere.
 #[derive(Clone, Debug)]
 pub struct Application {
@@ -232,7 +235,7 @@ fn find_chains(
 }
 
 /// The classes that a chain reads, each once, and what each of its operations reads.
-fn inputs_of(chain: &Chain) -> (SmallVec<[Id; 2]>, Vec<SmallVec<[Option<usize>; 3]>>) {
+fn inputs_of(chain: &Chain) -> (SmallVec<[Id; 2]>, Vec<Reads>) {
     let mut inputs: SmallVec<[Id; 2]> = SmallVec::new();
     let mut reads = Vec::with_capacity(chain.len());
     for (node, next) in chain {
