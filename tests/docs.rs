@@ -139,8 +139,9 @@ fn run_page(page: &Path) {
             let text = String::from_utf8_lossy(&output.stderr).into_owned()
                 + &String::from_utf8_lossy(&output.stdout);
             let code = output.status.code();
-            let fails =
-                shown.iter().any(|line| line.trim_start().starts_with("error") || line.starts_with("FAILED"));
+            let fails = shown
+                .iter()
+                .any(|line| line.trim_start().starts_with("error") || line.starts_with("FAILED"));
             assert_eq!(code, Some(i32::from(fails)), "{name}: `{command}`:\n{text}");
             if let Some(line) = missing(&shown, &text) {
                 panic!("{name}: `{command}` prints no line `{line}` where it is shown:\n{text}");

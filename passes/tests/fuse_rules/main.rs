@@ -363,6 +363,45 @@ fn transposes_merge_and_vanish() {
 }
 
 #[test]
+fn operations_go_before_broadcasts() {
+    let mut proved = [0, 0];
+    for &dtype in DTYPES {
+        let bits: Vec<u64> = specials(dtype).into_iter().take(64).collect();
+        let ty = TensorType::new([bits.len() as u64], dtype);
+        let data = TensorData::from_bits(ty.clone(), &bits).expect("a row");
+        let shape = [3, bits.len() as u64, 2];
+        for &to in &results_of(dtype) {
+            let mut b = FuncBuilder::new("broadcast");
+            let x = b.arg("x", ty.clone());
+            let wide = b.broadcast(x, [1], shape).expect("a new dimension");
+            let y = b.cast(wide, to).expect("any type");
+            let func = b.finish(&[y]);
+            let data = std::slice::from_ref(&data);
+            proved[0] += usize::from(prove(rule("cast-before-broadcast"), &func, data).is_ok());
+            for &op in ElementwiseOp::ALL {
+                for swap in [false, true] {
+                    let mut b = FuncBuilder::new("broadcast");
+                    let x = b.arg("x", ty.clone());
+                    let wide = b.broadcast(x, [1], shape).expect("a new dimension");
+                    let mut operands = vec![wide.into()];
+                    operands.extend(
+                        (1..op.arity()).map(|_| partita_ir::Operand::from(Literal::Int(1))),
+                    );
+                    if swap {
+                        operands.reverse();
+                    }
+                    let Ok(y) = b.elementwise_to(op, &operands, to) else { continue };
+                    let func = b.finish(&[y]);
+                    proved[1] +=
+                        usize::from(prove(rule("operation-before-broadcast"), &func, data).is_ok());
+                }
+            }
+        }
+    }
+    assert!(proved[0] > 20 && proved[1] > 500, "{proved:?}");
+}
+
+#[test]
 fn casts_go_into_what_computes_in_fp32() {
     let floats = DTYPES.iter().copied().filter(|dtype| dtype.is_float());
     let mut proved = 0;

@@ -2,9 +2,9 @@
 
 use partita_ir::ops::{ReduceOp, TensorOpName};
 use partita_ir::types::Dims;
-use partita_ir::{FuncBuilder, TensorOp, TensorType, ValueId};
+use partita_ir::{FuncBuilder, Operand, TensorOp, TensorType, ValueId};
 
-use super::{Makes, Refusal, Rule, Site};
+use super::{Makes, Read, Refusal, Rule, Site};
 use crate::canonicalize::layout::{compose, keeps_order};
 use crate::rewrite::RewriteClass;
 
@@ -45,7 +45,46 @@ pub(super) const RULES: &[Rule] = &[
         only_exact_words: false,
         build: |b, site| reduce_of_transpose(b, site, false),
     },
+    Rule {
+        name: "operation-before-broadcast",
+        class: RewriteClass::Exact,
+        doc: "an operation on a broadcast and literals is done before the broadcast, on fewer elements",
+        makes: Makes::Form("the operation on fewer elements"),
+        chain: &[TensorOpName::Elementwise, TensorOpName::Broadcast],
+        only_exact_words: false,
+        build: before_broadcast,
+    },
+    Rule {
+        name: "cast-before-broadcast",
+        class: RewriteClass::Exact,
+        doc: "a cast of a broadcast is done before the broadcast, on fewer elements",
+        makes: Makes::Form("the cast of fewer elements"),
+        chain: &[TensorOpName::Cast, TensorOpName::Broadcast],
+        only_exact_words: false,
+        build: before_broadcast,
+    },
 ];
+
+fn before_broadcast(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
+    let (op, TensorOp::Broadcast { dims }) = (site.op(0)?, site.op(1)?) else {
+        return Err(Refusal::NoMatch);
+    };
+    let x = site.input()?;
+    let fewer = b.ty(x).and_then(TensorType::elements) < site.ty(1)?.elements();
+    if site.inputs.len() != 1 || !fewer {
+        return Err(Refusal::NoMatch);
+    }
+    // The broadcast once; twice it would be an input as well.
+    let operand = |read| match read {
+        Read::Chain => Operand::Value(x),
+        Read::Value(value) => Operand::Value(value),
+        Read::Literal(literal) => Operand::Literal(literal),
+    };
+    let operands: Vec<Operand> = site.reads(0)?.into_iter().map(operand).collect();
+    let result = site.ty(0)?;
+    let made = b.op(op.clone(), &operands, &TensorType::scalar(result.dtype))?;
+    Ok(b.broadcast(made, dims.iter().copied(), result.shape.iter().copied())?)
+}
 
 fn transpose_of_transpose(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
     let (TensorOp::Transpose { perm: outer }, TensorOp::Transpose { perm: inner }) =
