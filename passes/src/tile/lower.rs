@@ -68,7 +68,7 @@ impl Block<'_> {
         self.rows.1 - self.rows.0
     }
 
-    fn roots(&self, dims: &DimAxes) -> Vec<Axis> {
+    pub fn roots(&self, dims: &DimAxes) -> Vec<Axis> {
         dims.iter().flatten().map(|&axis| self.group.axes.root(axis)).collect()
     }
 
@@ -78,7 +78,7 @@ impl Block<'_> {
     }
 
     /// The layout of a value with these axes.
-    fn layout(&self, axes: &[Axis]) -> (SmallVec<[u64; 4]>, SmallVec<[i64; 4]>) {
+    pub fn layout(&self, axes: &[Axis]) -> (SmallVec<[u64; 4]>, SmallVec<[i64; 4]>) {
         let mut shape: SmallVec<[u64; 4]> = smallvec![self.channels()];
         let mut steps: SmallVec<[i64; 4]> = smallvec![0; self.region.free.len()];
         let mut step = 1;
@@ -94,7 +94,7 @@ impl Block<'_> {
     }
 
     /// True when a tile with these axes is the same in every block of the region.
-    fn is_invariant(&self, axes: &[Axis]) -> bool {
+    pub fn is_invariant(&self, axes: &[Axis]) -> bool {
         let rows = self.region.rows.iter().all(|row| !axes.contains(&row.axis) || row.extent == 1);
         let whole = |index: usize| self.size.free[index] == self.region.free[index].extent;
         rows && (0..self.region.free.len())
@@ -315,48 +315,9 @@ impl<'a> Lowering<'a> {
         place.values.insert(value, tile);
     }
 
-    fn is_stored(&self, value: ValueId) -> bool {
+    pub fn is_stored(&self, value: ValueId) -> bool {
         let piece = self.sources.view(value).and_then(|view| view.pieces.first());
         piece.is_some_and(|piece| self.needed[piece.buffer.0 as usize])
-    }
-
-    /// The tile of the second branch of a select when nothing else reads it: the first is
-    /// written over it.
-    fn overwritten(&self, block: &Block<'_>, at: usize, operands: &[Option<Tile>]) -> Option<Tile> {
-        const OFF: usize = 2;
-        let member = block.group.ops.get(at)?;
-        let op = &self.func.ops[member.op];
-        let select = TensorOp::Elementwise(partita_ir::ElementwiseOp::Select);
-        if op.as_tensor() != Some(&select) {
-            return None;
-        }
-        let tile = operands.get(OFF)?.clone()?;
-        let (value, source) = (op.operands.get(OFF)?.value()?, member.sources[OFF]);
-        let axes = block.roots(&block.group.values[&op.result()?]);
-        let (shape, steps) = block.layout(&axes);
-        let whole = shape.iter().product::<u64>() > 0 && steps == tile.steps;
-        let held = source.map_or(&member.operands[OFF], |source| &block.group.values[&source]);
-        // Each use by the group but this one; what others load under other axes is another tile.
-        let reads = |other: &Member, index: usize| match source {
-            Some(source) => other.sources[index] == Some(source),
-            None => {
-                other.sources[index].is_none()
-                    && self.func.ops[other.op].operands[index] == Operand::Value(value)
-            }
-        };
-        let uses: usize = block.group.ops[..]
-            .iter()
-            .enumerate()
-            .map(|(index, other)| {
-                let from = if index < at && source.is_some() { other.sources.len() } else { 0 };
-                (from..other.sources.len()).filter(|&operand| reads(other, operand)).count()
-            })
-            .sum();
-        let free = uses == 1
-            && !block.is_invariant(&block.roots(held))
-            && !source.is_some_and(|source| self.is_stored(source))
-            && !self.residents.holds(tile.value);
-        (whole && free).then_some(tile)
     }
 
     /// A new tile for a value with these axes.

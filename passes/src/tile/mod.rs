@@ -11,6 +11,7 @@ mod exponential;
 mod group;
 mod homes;
 mod lower;
+mod overwrite;
 mod patterns;
 mod plan;
 mod resident;
