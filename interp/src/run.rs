@@ -92,10 +92,11 @@ impl Machine {
                         return self.run_columns(&columns, source, plan, staged, parallel);
                     }
                 }
-                Work::Elementwise(work) if work.is_copy() => {
-                    if self.transpose(work, &staging, source, plan, parallel)? {
-                        return Ok(());
-                    }
+                Work::Elementwise(work)
+                    if work.is_copy()
+                        && self.transpose(work, &staging, source, plan, parallel)? =>
+                {
+                    return Ok(());
                 }
                 _ => {}
             }

@@ -53,7 +53,6 @@ fn small_words() -> Vec<(Engine, Word)> {
         src0_mem_pattern: Pattern::contiguous(0, 32),
         src1_mem_pattern: Pattern::contiguous(256, 32),
         dst_mem_pattern: Pattern::contiguous(512, 32),
-        ..TensorTensor::default()
     };
     let cast = TensorReduce {
         in_dtype: Dtype::Fp32.code(),

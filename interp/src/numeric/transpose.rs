@@ -17,14 +17,14 @@ fn interleave<const W: usize>(a: Line, b: Line) -> [Line; 2] {
     // SAFETY: every x86-64 processor has SSE2, and a line and a register both are 16 bytes of which every pattern is
     // a value.
     unsafe {
-        let (a, b) = (std::mem::transmute::<Line, __m128i>(a), std::mem::transmute(b));
+        let [a, b] = std::mem::transmute::<[Line; 2], [__m128i; 2]>([a, b]);
         let pair = match W {
             1 => [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
             2 => [_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)],
             4 => [_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)],
             _ => [_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)],
         };
-        std::mem::transmute(pair)
+        std::mem::transmute::<[__m128i; 2], [Line; 2]>(pair)
     }
 }
 
