@@ -190,6 +190,21 @@ fn cases_share_a_head_or_have_their_own() {
 }
 
 #[test]
+fn texts_of_stablehlo_are_tests_too() {
+    let dir = Dir::new("mlir-test");
+    let program = "\
+func.func public @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = stablehlo.add %x, %x : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+";
+    let head = "// test run --random 2 --verify\n// test compile --emit asm\n// check: tensor_\n";
+    let file = dir.file("a.mlir", format!("{head}{program}"));
+    // What is read is printed in the project's own language, and that reads back.
+    assert_eq!(last_line(&succeeds(&["test", arg(&file)])), "3 passed, 0 failed");
+}
+
+#[test]
 fn pins_bound_the_cost() {
     let dir = Dir::new("pins");
     let with = |pins: &str| {

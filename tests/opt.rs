@@ -175,3 +175,16 @@ fn remarks_have_places_and_come_as_json_lines_too() {
     );
     fails(&["opt", arg(&file), "--remarks=missed:nope"], 2, "no such pass");
 }
+
+#[test]
+fn counters_are_the_same_for_everyone() {
+    let dir = Dir::new("stats");
+    let file = dir.file("x.pta", PROGRAM);
+    let shown = errors(&["opt", arg(&file), "--stats"]);
+    for part in
+        ["fuse: e-nodes", "fuse: limits hit", "canonicalize: ", "sync: words", "sync: bytes moved"]
+    {
+        assert!(shown.contains(part), "no {part} in {shown}");
+    }
+    assert_eq!(shown, errors(&["opt", arg(&file), "--stats"]));
+}

@@ -16,7 +16,11 @@ const TARGETS: [&str; 2] = ["cayman", "mariana"];
 const TOLERANCES: [(&str, [&str; 2]); 2] =
     [("quantize_i8", ["--atol", "1"]), ("sum_all_f32", ["--rtol", "1e-4"])];
 
-/// Runs every program of a folder that has inputs and outputs beside it.
+/// Words in the program's order and against the reference; words when their engines come to them.
+const MODES: [&str; 2] = ["--verify", "--engines"];
+
+/// Runs every program of a folder that has inputs and outputs beside it. What is compiled is audited, and a finding
+/// is an error.
 fn run_folder(folder: &Path) -> usize {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
@@ -26,10 +30,12 @@ fn run_folder(folder: &Path) -> usize {
     files.sort();
     let mut failed = Vec::new();
     for file in &files {
-        for target in TARGETS {
+        for (target, mode) in
+            TARGETS.into_iter().flat_map(|target| MODES.map(|mode| (target, mode)))
+        {
             let name = file.file_stem().unwrap().to_string_lossy();
             let mut command = Command::new(env!("CARGO_BIN_EXE_partita"));
-            command.arg("run").arg(file).args(["--target", target, "--verify", "--quiet"]);
+            command.arg("run").arg(file).args(["--target", target, mode, "--quiet"]);
             command.arg("--inputs").arg(file.with_extension("in.npz"));
             command.arg("--expect").arg(file.with_extension("out.npz"));
             for (_, flags) in TOLERANCES.iter().filter(|(other, _)| *other == name) {
@@ -38,7 +44,10 @@ fn run_folder(folder: &Path) -> usize {
             let output = command.output().unwrap();
             if !output.status.success() {
                 let text = [output.stdout, output.stderr].concat();
-                failed.push(format!("{name} on {target}:\n{}", String::from_utf8_lossy(&text)));
+                failed.push(format!(
+                    "{name} on {target} {mode}:\n{}",
+                    String::from_utf8_lossy(&text)
+                ));
             }
         }
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use partita::ir::diag::Style;
-use partita::ir::{Source, text};
+use partita::ir::{Source, stablehlo, text};
 use rayon::prelude::*;
 use walkdir::WalkDir;
 
@@ -147,7 +147,7 @@ fn write_blessed(
 
 fn jobs_of<'a>(file: &TestFile, case: &'a Case) -> Vec<Job<'a>> {
     let mut jobs: Vec<Job<'_>> = Vec::new();
-    if case.errors.is_empty() && file.kind.extension == "pta" {
+    if case.errors.is_empty() && matches!(file.kind.format, "pta" | "stablehlo") {
         jobs.push(Job::RoundTrip);
     }
     jobs.extend((0..case.commands.len()).map(Job::Command));
@@ -184,7 +184,14 @@ fn do_job(file: &TestFile, case: &Case, job: &Job<'_>) -> Verdict {
 /// What is printed of a program reads back as the same.
 fn round_trip(file: &TestFile, case: &Case) -> Verdict {
     let read = |text: &str| text::load(&Source::new(file.name.clone(), text));
-    let Ok(module) = read(&case.program) else {
+    let first = match file.kind.format {
+        "stablehlo" => {
+            let source = Source::new(file.name.clone(), case.program.clone());
+            stablehlo::load(&source, stablehlo::Options::default()).map(|lowered| lowered.module)
+        }
+        _ => read(&case.program),
+    };
+    let Ok(module) = first else {
         // The commands say what is wrong with it.
         return Verdict::Passed;
     };

@@ -3,6 +3,7 @@
 mod pipeline;
 mod setting;
 
+use partita_backend::cost::{Profile, dma_cost};
 use partita_ir::diag::Code;
 use partita_ir::ops::{MachineOp, OpKind};
 use partita_ir::{Diagnostic, Func, Module};
@@ -261,7 +262,22 @@ fn run_place(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
 }
 
 fn run_sync(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
-    sync(func, &cx.target)
+    let func = sync(func, &cx.target)?;
+    let profile = Profile::of(cx.target.generation);
+    let (mut words, mut descriptors, mut bytes) = (0, 0, 0u64);
+    for (_, op) in func.body_ops() {
+        match &op.kind {
+            OpKind::Machine(MachineOp::Inst(_)) => words += 1,
+            OpKind::Machine(MachineOp::Dma(dma)) => {
+                descriptors += 1;
+                bytes = bytes.saturating_add(dma_cost(&dma.desc, profile).bytes);
+            }
+            _ => {}
+        }
+    }
+    let counts = [("words", words), ("descriptors", descriptors), ("bytes moved", bytes)];
+    cx.stats.extend(counts.map(|(name, count)| ("sync", name, count)));
+    Ok(func)
 }
 
 impl PassInfo {
