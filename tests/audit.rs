@@ -5,39 +5,17 @@ mod support;
 use partita::backend::audit::{Finding, audit};
 use partita::backend::program::{Program, Slot};
 use partita::ir::diag::Code;
-use partita::ir::{Func, Source, text};
 use partita::isa::dma::{DmaSpace, DmaWait};
 use partita::isa::word::WORD_BYTES;
 use partita::isa::{Engine, Target, UpdateMode, WaitMode};
 
-use support::compile;
-
-const TARGETS: [&str; 5] = ["sunda", "cayman", "mariana", "mariana_plus", "maverick"];
-
-fn examples() -> Vec<(String, Func)> {
-    let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .expect("the examples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "pta"))
-        .collect();
-    files.sort();
-    files
-        .iter()
-        .map(|path| {
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            let source = Source::new(&name, std::fs::read_to_string(path).expect("text"));
-            let module = text::load(&source).expect("a valid module");
-            (name, module.funcs.into_iter().next().expect("a function"))
-        })
-        .collect()
-}
+use support::{ALL_TARGETS, compile, examples};
 
 /// Every example on every target, with a name for messages.
 fn programs() -> Vec<(String, Program)> {
     let mut programs = Vec::new();
     for (name, func) in examples() {
-        for target in TARGETS {
+        for target in ALL_TARGETS {
             let machine: Target = target.parse().expect("a target");
             let compiled = compile(&func, &machine).unwrap_or_else(|e| panic!("{name}: {e}"));
             programs.push((format!("{name} on {target}"), compiled.program));

@@ -1,50 +1,27 @@
 //! Programs by engines: the simulated timeline of every example, and what runs in its order; traces of it; what goes
 //! wrong.
 
+#[path = "support/command.rs"]
+mod command;
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use partita::backend::cost::{Profile, ProgramCost};
 use partita::backend::timeline::simulate;
 use partita::interp::exec::{Options, run, run_in_order};
 use partita::ir::eval::random::random_inputs;
-use partita::ir::{Func, Module, Source, text};
-use partita::isa::Target;
-use partita::passes::{self, Compiled};
 use serde_json::Value;
 
-const TARGETS: [&str; 5] = ["sunda", "cayman", "mariana", "mariana_plus", "maverick"];
-
-/// Names and texts of the examples.
-fn examples() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "pta"))
-        .collect();
-    files.sort();
-    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
-    files.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
-}
-
-fn load(source: &str) -> Module {
-    text::load(&Source::new("test", source)).expect("a valid module")
-}
-
-fn compile(module: &Module, func: &Func, target: &Target) -> Compiled {
-    passes::compile(module, &func.name, target, &passes::Options::default()).expect("compiles")
-}
+use command::{Dir, call, fails, succeeds};
+use support::{ALL_TARGETS, compile, examples, target};
 
 #[test]
 fn examples_run_by_engines_to_the_same_results() {
-    for (name, source) in examples() {
-        let module = load(&source);
-        let func = module.funcs.first().expect("a function");
-        let inputs = random_inputs(func, 1).expect("inputs");
-        for machine in TARGETS {
-            let program = compile(&module, func, &machine.parse().unwrap()).program;
+    for (name, func) in examples() {
+        let inputs = random_inputs(&func, 1).expect("inputs");
+        for machine in ALL_TARGETS {
+            let program = compile(&func, &target(machine)).expect("compiles").program;
             let profile = Profile::of(program.target.generation);
             let timeline = simulate(&program, profile).expect("no deadlock");
             let options = Options::default();
@@ -68,51 +45,6 @@ fn examples_run_by_engines_to_the_same_results() {
     }
 }
 
-/// A directory of its own for each test, removed at the end.
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("partita-engines-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, contents).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn call(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_partita")).args(args).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!errors.contains("panicked"), "{args:?}: {errors}");
-    assert!(matches!(output.status.code(), Some(0..=2)), "{args:?}: {errors}");
-    output
-}
-
-fn succeeds(args: &[&str]) -> String {
-    let output = call(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn fails(args: &[&str], part: &str) {
-    let output = call(args);
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
-    assert!(errors.contains(part), "{args:?}: no {part:?} in {errors}");
-}
-
 fn example(name: &str) -> String {
     format!("{}/examples/{name}", env!("CARGO_MANIFEST_DIR"))
 }
@@ -120,7 +52,7 @@ fn example(name: &str) -> String {
 /// Slices of a track follow one another; arrows come in pairs, forward in time.
 #[test]
 fn traces_are_in_order() {
-    for target in TARGETS {
+    for target in ALL_TARGETS {
         let trace = succeeds(&["trace", &example("softmax.pta"), "--target", target]);
         let trace: Value = serde_json::from_str(&trace).expect("JSON");
         let events = trace["traceEvents"].as_array().expect("events");
@@ -157,7 +89,7 @@ fn traces_are_in_order() {
 fn figures_of_ones_own_change_every_price() {
     let dir = Dir::new("profile");
     let (file, inputs) = (example("rmsnorm.pta"), example("rmsnorm.npz"));
-    let slow = dir.file("slow.json", r#"{"engines": {"dve": {"clock_ghz": 0.096}}}"#);
+    let slow = dir.arg("slow.json", r#"{"engines": {"dve": {"clock_ghz": 0.096}}}"#);
     let json = |more: &[&str]| -> Value {
         let args = [&["cost", &file, "--format", "json"], more].concat();
         serde_json::from_str(&succeeds(&args)).expect("JSON")
@@ -184,14 +116,14 @@ fn figures_of_ones_own_change_every_price() {
     assert_ne!(run(&[]), run(&["--cost-profile", &slow]));
     assert_ne!(run(&["--engines"]), run(&["--engines", "--cost-profile", &slow]));
 
-    let bad = dir.file("bad.json", r#"{"engines": {"dve": {"clock_ghz": 0}}}"#);
+    let bad = dir.arg("bad.json", r#"{"engines": {"dve": {"clock_ghz": 0}}}"#);
     for command in ["cost", "trace"] {
-        fails(&[command, &file, "--cost-profile", &bad], "E0701");
-        fails(&[command, &file, "--cost-profile", "/nonexistent"], "/nonexistent");
+        fails(&[command, &file, "--cost-profile", &bad], 1, "E0701");
+        fails(&[command, &file, "--cost-profile", "/nonexistent"], 1, "/nonexistent");
     }
-    fails(&["run", &file, "--random", "1", "--cost-profile", &bad], "engines.dve.clock_ghz");
-    let binary = dir.file("binary.json", [0xff, 0xfe]);
-    fails(&["cost", &file, "--cost-profile", &binary], "is not text");
+    fails(&["run", &file, "--random", "1", "--cost-profile", &bad], 1, "engines.dve.clock_ghz");
+    let binary = dir.arg("binary.json", [0xff, 0xfe]);
+    fails(&["cost", &file, "--cost-profile", &binary], 1, "is not text");
 }
 
 /// Two words that wait for each other run neither by engines nor in program order, and have no makespan.
@@ -202,10 +134,10 @@ fn a_deadlock_is_a_diagnostic_with_its_chain() {
     let text = format!(
         ".target cayman\n.io hbm 0x1000\n.engine dve\n{copy} wait sem1 >= 1 inc.done sem2\n.engine pool\n{copy} wait sem2 >= 1 inc.done sem1\n"
     );
-    let file = dir.file("dead.asm", text);
-    fails(&["exec", &file, "--engines"], "E0604");
-    fails(&["exec", &file, "--engines"], "pool[0] for dve[0] for pool[0]");
-    fails(&["trace", &file], "E0604");
+    let file = dir.arg("dead.asm", text);
+    fails(&["exec", &file, "--engines"], 1, "E0604");
+    fails(&["exec", &file, "--engines"], 1, "pool[0] for dve[0] for pool[0]");
+    fails(&["trace", &file], 1, "E0604");
     let cost = succeeds(&["cost", &file]);
     assert!(cost.contains("no makespan: 2 items wait for ever"), "{cost}");
 }
@@ -213,13 +145,13 @@ fn a_deadlock_is_a_diagnostic_with_its_chain() {
 #[test]
 fn images_cut_short_are_refused_or_priced() {
     let dir = Dir::new("cut");
-    let image = dir.file("program.img", "");
+    let image = dir.arg("program.img", "");
     succeeds(&["compile", &example("cumsum_rows.pta"), "-o", &image]);
     succeeds(&["trace", &image]);
     succeeds(&["cost", &image, "--items"]);
     let bytes = fs::read(&image).unwrap();
     for part in 1..16 {
-        let cut = dir.file("cut.img", &bytes[..bytes.len() * part / 16]);
+        let cut = dir.arg("cut.img", &bytes[..bytes.len() * part / 16]);
         call(&["cost", &cut]);
         call(&["trace", &cut]);
         call(&["exec", &cut, "--random", "1", "--engines"]);

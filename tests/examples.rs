@@ -10,28 +10,7 @@ use partita::ir::{Func, Source, text};
 use partita::isa::{Opcode, check};
 use partita::passes::{Compiled, Options, compile};
 
-use support::{TARGETS, target};
-
-/// Every example's name and function.
-fn examples() -> Vec<(String, Func)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("the examples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "pta"))
-        .collect();
-    files.sort();
-    let read = |path: &PathBuf| {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        (name, func(&std::fs::read_to_string(path).expect("text")))
-    };
-    files.iter().map(read).collect()
-}
-
-fn func(source: &str) -> Func {
-    let module = text::load(&Source::new("test", source)).expect("a valid module");
-    module.funcs.into_iter().next().expect("a function")
-}
+use support::{TARGETS, examples, target};
 
 fn example(name: &str) -> Func {
     examples().into_iter().find(|(known, _)| known == name).expect("an example").1

@@ -1,40 +1,17 @@
 //! Words on the command line: every file has an answer, and the documentation of the text is true.
 
+#[path = "support/command.rs"]
+mod command;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("partita-words-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, contents).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn call(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_partita")).args(args).output().unwrap()
-}
+use command::{Dir, call, text};
 
 /// Standard output and standard error of a call with this status.
 fn status(expected: i32, args: &[&str]) -> (String, String) {
     let output = call(args);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(expected), "{args:?}: {out}{err}");
     (out, err)
@@ -55,7 +32,7 @@ fn noise(len: usize) -> Vec<u8> {
 #[test]
 fn empty_files_are_refused() {
     let dir = Dir::new("empty");
-    let empty = dir.file("empty", "");
+    let empty = dir.arg("empty", "");
     for command in ["dis", "check", "as", "exec"] {
         let (out, err) = status(1, &[command, &empty]);
         assert_eq!(out, "", "{command}");
@@ -66,7 +43,7 @@ fn empty_files_are_refused() {
 #[test]
 fn cut_blocks_name_rule_and_place() {
     let dir = Dir::new("cut");
-    let cut = dir.file("cut.bin", noise(64 * 3 + 5));
+    let cut = dir.arg("cut.bin", noise(64 * 3 + 5));
     for command in ["dis", "check"] {
         let (out, err) = status(1, &[command, &cut, "--input-format", "raw"]);
         assert_eq!(out, "");
@@ -86,11 +63,11 @@ fn random_bytes_disassemble_and_fail_the_check() {
     let dir = Dir::new("random");
     // More than one piece of the reader.
     let bytes = noise(64 * 5000);
-    let raw = dir.file("random.bin", &bytes);
+    let raw = dir.arg("random.bin", &bytes);
     let (text, _) = status(0, &["dis", &raw]);
     assert_eq!(text.lines().count(), 5000);
-    let listing = dir.file("random.asm", &text);
-    let back = dir.file("back.bin", "");
+    let listing = dir.arg("random.asm", &text);
+    let back = dir.arg("back.bin", "");
     status(0, &["as", &listing, "-o", &back]);
     assert!(fs::read(&back).unwrap() == bytes);
 
@@ -106,8 +83,8 @@ fn random_bytes_disassemble_and_fail_the_check() {
 #[test]
 fn corrupt_images_are_refused() {
     let dir = Dir::new("image");
-    let source = dir.file("program.asm", examples("asm").pop().unwrap());
-    let image = dir.file("program.img", "");
+    let source = dir.arg("program.asm", examples("asm").pop().unwrap());
+    let image = dir.arg("program.img", "");
     status(0, &["as", &source, "-o", &image]);
     status(0, &["dis", &image]);
     let good = fs::read(&image).unwrap();
@@ -115,32 +92,32 @@ fn corrupt_images_are_refused() {
     for offset in [good.len() as u64, u64::MAX, 1, good.len() as u64 - 8] {
         let mut bad = good.clone();
         bad[40..48].copy_from_slice(&offset.to_le_bytes());
-        let bad = dir.file("bad.img", bad);
+        let bad = dir.arg("bad.img", bad);
         for command in ["dis", "check", "exec"] {
             let (_, err) = status(1, &[command, &bad]);
             assert!(err.starts_with("error: ") && !err.contains("panicked"), "{err}");
         }
     }
-    let cut = dir.file("cut.img", &good[..good.len() / 2]);
+    let cut = dir.arg("cut.img", &good[..good.len() / 2]);
     status(1, &["dis", &cut]);
 }
 
 #[test]
 fn findings_and_bytes_stand_beside_the_words() {
     let dir = Dir::new("inline");
-    let listing = dir.file(
+    let listing = dir.arg(
         "words.asm",
         "copy num_active_channels=129\ncopy dst_mem_pattern=sbuf[p0, 0x40][1:1] wait_idx=3\n",
     );
-    let raw = dir.file("words.bin", "");
+    let raw = dir.arg("words.bin", "");
     status(0, &["as", &listing, "-o", &raw]);
     let flags = ["--hex", "--check", "--engine", "dve", "--input-format", "raw"];
     let (text, _) = status(0, &[&["dis", &raw][..], &flags].concat());
     assert!(text.contains(" ; 4610"), "{text}");
     assert!(text.contains("\n  ; error[CC-6, H]: num_active_channels"), "{text}");
     assert!(text.contains("\n  ; warning[EV-5"), "{text}");
-    let again = dir.file("again.asm", &text);
-    let back = dir.file("back.bin", "");
+    let again = dir.arg("again.asm", &text);
+    let back = dir.arg("back.bin", "");
     status(0, &["as", &again, "-o", &back]);
     assert!(fs::read(&back).unwrap() == fs::read(&raw).unwrap());
     let (report, _) = status(1, &["check", &raw, "--engine", "dve", "--input-format", "raw"]);
@@ -166,21 +143,21 @@ fn documented_examples_assemble_to_what_they_disassemble_to() {
     let blocks = examples("asm");
     assert!(blocks.len() >= 6);
     for (number, block) in blocks.iter().enumerate() {
-        let source = dir.file(&format!("{number}.asm"), block);
-        let first = dir.file("first", "");
+        let source = dir.arg(&format!("{number}.asm"), block);
+        let first = dir.arg("first", "");
         status(0, &["as", &source, "-o", &first]);
         let bytes = fs::read(&first).unwrap();
         let format: &[&str] =
             if bytes.starts_with(b"\x7fELF") { &[] } else { &["--input-format", "raw"] };
         let (text, _) = status(0, &[&["dis", &first][..], format].concat());
-        let text = dir.file("text", text);
-        let second = dir.file("second", "");
+        let text = dir.arg("text", text);
+        let second = dir.arg("second", "");
         status(0, &["as", &text, "-o", &second]);
         assert!(bytes == fs::read(&second).unwrap(), "{block}");
     }
     // Words and programs, not fragments: these two are legal as a whole.
     for block in [&blocks[0], &blocks[blocks.len() - 1]] {
-        let source = dir.file("legal.asm", block);
+        let source = dir.arg("legal.asm", block);
         status(0, &["check", &source]);
     }
 }
@@ -192,7 +169,7 @@ fn documented_errors_have_their_place_and_help() {
     assert!(lines.lines().count() >= 8);
     for line in lines.lines() {
         let (text, help) = line.rsplit_once(" => ").unwrap();
-        let source = dir.file("bad.asm", format!("copy\n{text}\n"));
+        let source = dir.arg("bad.asm", format!("copy\n{text}\n"));
         let (_, err) = status(1, &["as", &source]);
         assert!(err.contains(help), "{text}: {err}");
         assert!(err.contains("bad.asm:2:") && err.contains('^'), "{text}: {err}");
@@ -225,7 +202,7 @@ fn bad_input_has_a_clear_error_and_no_output() {
         ("zero.img", vec![0; 4096], "image", "error: "),
     ];
     for (name, bytes, format, message) in &cases {
-        let file = dir.file(name, bytes);
+        let file = dir.arg(name, bytes);
         let output = dir.0.join("output");
         for command in ["as", "dis", "check"] {
             let out = output.to_str().unwrap();
@@ -242,9 +219,9 @@ fn bad_input_has_a_clear_error_and_no_output() {
 #[test]
 fn conform_and_isa_say_what_they_do_not_understand() {
     let dir = Dir::new("conform");
-    let empty = dir.file("empty.jsonl", "");
-    let broken = dir.file("broken.jsonl", "{\"id\": 1\n");
-    let noise = dir.file("noise.jsonl", noise(500));
+    let empty = dir.arg("empty.jsonl", "");
+    let broken = dir.arg("broken.jsonl", "{\"id\": 1\n");
+    let noise = dir.arg("noise.jsonl", noise(500));
     for file in [&broken, &noise] {
         let (out, err) = status(1, &["conform", file]);
         assert!(!(out.clone() + &err).contains("panicked") && !(out + &err).is_empty());
@@ -261,19 +238,19 @@ fn conform_and_isa_say_what_they_do_not_understand() {
 fn long_texts_are_blocks_of_words() {
     let dir = Dir::new("long");
     let line = "copy src_mem_pattern=sbuf[p0, 0x0][1:8] dst_mem_pattern=sbuf[p0, 0x40][1:8] wait sem7 >= 3\n";
-    let short = dir.file("short.asm", line);
-    let one = dir.file("one.bin", "");
+    let short = dir.arg("short.asm", line);
+    let one = dir.arg("one.bin", "");
     status(0, &["as", &short, "-o", &one]);
     let word = fs::read(&one).unwrap();
     let count = (5 << 20) / line.len();
     let head = ".target cayman\n.engine dve ; all of it\n\n";
     let text = head.to_owned() + &line.repeat(count);
-    let long = dir.file("long.asm", &text);
-    let all = dir.file("all.bin", "");
+    let long = dir.arg("long.asm", &text);
+    let all = dir.arg("all.bin", "");
     status(0, &["as", &long, "-o", &all]);
     assert!(fs::read(&all).unwrap() == word.repeat(count));
     // Without a final line break, and with carriage returns.
-    let long = dir.file("long.asm", text.trim_end().replace('\n', "\r\n"));
+    let long = dir.arg("long.asm", text.trim_end().replace('\n', "\r\n"));
     status(0, &["as", &long, "-o", &all]);
     assert!(fs::read(&all).unwrap() == word.repeat(count));
 
@@ -285,7 +262,7 @@ fn long_texts_are_blocks_of_words() {
         ("copy opp=ADD\n", "did you mean `op`?"),
         ("copy ; \u{1f600}\n", ""),
     ] {
-        let long = dir.file("long.asm", text.clone() + late);
+        let long = dir.arg("long.asm", text.clone() + late);
         let never = dir.0.join("never.bin");
         let expected = i32::from(!message.is_empty());
         let (_, err) = status(expected, &["as", &long, "-o", never.to_str().unwrap()]);
@@ -295,7 +272,7 @@ fn long_texts_are_blocks_of_words() {
     }
     // What a program has shows at the beginning, and the text is then read as a whole.
     let program =
-        dir.file("program.asm", ".io hbm 0x0\n".to_owned() + &text[15..] + ".engine pool\n" + line);
+        dir.arg("program.asm", ".io hbm 0x0\n".to_owned() + &text[15..] + ".engine pool\n" + line);
     status(0, &["as", &program, "-o", &all]);
     assert!(fs::read(&all).unwrap().starts_with(b"\x7fELF"));
 }

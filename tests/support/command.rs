@@ -26,6 +26,11 @@ impl Dir {
         path
     }
 
+    /// A file as an argument of the command.
+    pub fn arg(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
+        arg(&self.file(name, contents)).to_owned()
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -4,12 +4,36 @@
 
 use partita::interp::exec::{Options, Order, run};
 use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
-use partita::ir::{Func, Module, TensorData};
+use partita::ir::{Func, Module, Source, TensorData, text};
 use partita::isa::Target;
 use partita::passes::{self, Compiled};
 
 /// The targets whose rules differ.
 pub const TARGETS: [&str; 4] = ["sunda", "cayman", "mariana", "maverick"];
+
+pub const ALL_TARGETS: [&str; 5] = ["sunda", "cayman", "mariana", "mariana_plus", "maverick"];
+
+/// Every example's name and function.
+pub fn examples() -> Vec<(String, Func)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut files: Vec<std::path::PathBuf> = std::fs::read_dir(folder)
+        .expect("the examples")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "pta"))
+        .collect();
+    files.sort();
+    let read = |path: &std::path::PathBuf| {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        (name, func(&std::fs::read_to_string(path).expect("text")))
+    };
+    files.iter().map(read).collect()
+}
+
+/// The first function of a text.
+pub fn func(source: &str) -> Func {
+    let module = text::load(&Source::new("test", source)).expect("a valid module");
+    module.funcs.into_iter().next().expect("a function")
+}
 
 pub fn target(name: &str) -> Target {
     name.parse().expect("a target's name")
