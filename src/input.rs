@@ -11,7 +11,7 @@ use partita::ir::text::MAX_TEXT_HELP;
 use partita::isa::word::WORD_BYTES;
 use partita::isa::{Engine, Target, Word};
 
-use crate::cli::InputFormat;
+use crate::cli::{Common, InputFormat, WordInput};
 use crate::failure::{Failure, Outcome};
 use crate::files::{self, MAX_BINARY, MAX_TEXT};
 
@@ -38,6 +38,18 @@ pub struct Reading {
     pub format: Option<InputFormat>,
     pub target: Option<Target>,
     pub engine: Option<Engine>,
+}
+
+impl Reading {
+    /// As the flags of a command on words say.
+    pub fn of_words(words: &WordInput, common: &Common) -> Self {
+        Self { format: words.input_format, target: common.target, engine: words.engine }
+    }
+
+    /// As the flags of a command on programs say.
+    pub fn of_program(format: Option<InputFormat>, common: &Common) -> Self {
+        Self { format, target: common.target, engine: None }
+    }
 }
 
 /// A file that has been opened: raw words come in pieces, whatever else there is has been read.
@@ -136,6 +148,17 @@ pub fn read(path: &Path, reading: Reading) -> Outcome<Input> {
     }
     let format = reading.format.unwrap_or_else(|| detect(&bytes));
     whole(path, bytes, format, reading)
+}
+
+/// Reads a text of IR. Of a file that is compiled already, `refusal` is said.
+///
+/// # Errors
+/// The file cannot be read, or is no such text.
+pub fn program_text(path: &Path, reading: Reading, refusal: &str) -> Outcome<(Source, Language)> {
+    match read(path, reading)? {
+        Input::Ir(source, language) => Ok((source, language)),
+        Input::Program(_) | Input::Words(..) => Err(Failure::about(path, refusal)),
+    }
 }
 
 /// Reads the bytes of a file.

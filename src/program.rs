@@ -1,6 +1,7 @@
 //! Programs of any language as modules of IR, and which of their functions is meant.
 
 use clap::Args;
+use partita::ir::checks::{self, Check};
 use partita::ir::diag::{Code, render_all};
 use partita::ir::ops::OpKind;
 use partita::ir::stablehlo::{self, Lowered, Text};
@@ -51,6 +52,15 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// A module of the function without its checks, and the checks.
+    ///
+    /// # Errors
+    /// What a check compares with is larger than any constant.
+    pub fn alone(&self) -> Outcome<(Module, Vec<Check>)> {
+        let (func, checks) = checks::split(self.func).map_err(Failure::message)?;
+        Ok((Module { target: self.target, funcs: vec![func] }, checks))
+    }
+
     pub fn fail(&self, found: Vec<Diagnostic>) -> Failure {
         Failure::Diagnostics(Some(Box::new(self.source.clone())), found)
     }

@@ -29,11 +29,9 @@ pub struct Options {
 const BEGINNING: usize = 4 << 20;
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading {
-        format: options.words.input_format.or(Some(InputFormat::Asm)),
-        target: options.common.target,
-        engine: options.words.engine,
-    };
+    let format = options.words.input_format.unwrap_or(InputFormat::Asm);
+    let reading =
+        Reading { format: Some(format), ..Reading::of_words(&options.words, &options.common) };
     let path = &options.file;
     let output = options.common.output.as_deref();
     let mut reader = files::open(path)?;
@@ -43,7 +41,6 @@ pub fn run(options: &Options) -> Outcome {
     if text.is_empty() {
         return Err(Failure::about(path, input::EMPTY));
     }
-    let format = options.words.input_format.unwrap_or(InputFormat::Asm);
     if format == InputFormat::Asm && len == BEGINNING && is_block(&text, reading.engine) {
         let block = Block {
             path,

@@ -7,7 +7,6 @@ use clap::Args;
 use partita::backend::emit::emit;
 use partita::backend::program::Meta;
 use partita::interp::exec;
-use partita::ir::checks;
 use partita::ir::eval::{BoundOptions, Bounded, EvalOptions, compare, eval_bounded, eval_func};
 use partita::ir::{Diagnostic, Module, TensorData};
 use partita::isa::Target;
@@ -20,7 +19,7 @@ use crate::cli::{Common, InputFormat};
 use crate::diff;
 use crate::failure::{Failure, Outcome, style};
 use crate::files;
-use crate::input::{self, Input, Reading};
+use crate::input::{self, Reading};
 use crate::program::{Choice, load};
 use crate::tensors::{InputFlags, fp8};
 
@@ -43,26 +42,26 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading { format: options.input_format, ..Reading::default() };
-    let Input::Ir(source, language) = input::read(&options.file, reading)? else {
-        return Err(Failure::about(&options.file, "is compiled already: no pass is to blame"));
-    };
+    let reading = Reading::of_program(options.input_format, &options.common);
+    let refusal = "is compiled already: no pass is to blame";
+    let (source, language) = input::program_text(&options.file, reading, refusal)?;
     let loaded = load(source, language, &options.choice, &options.common)?;
     let entry = loaded.only()?;
-    let (func, _) = checks::split(entry.func).map_err(Failure::message)?;
+    let (module, _) = entry.alone()?;
+    let func =
+        module.func(&entry.func.name).ok_or_else(|| Failure::message("the function is gone"))?;
     let target = options.common.target_or(entry.target);
     let mut flags = options.inputs.clone();
     if flags.inputs.is_none() && flags.random.is_none() {
         flags.random = Some(1);
     }
-    let inputs = flags.load(&run::wanted(&func)?, fp8(target), options.common.quiet)?;
+    let inputs = flags.load(&run::wanted(func)?, fp8(target), options.common.quiet)?;
     let options_of_eval = EvalOptions { fp8: fp8(target), ..EvalOptions::default() };
-    let want = eval_bounded(&func, &inputs, &options_of_eval, &BoundOptions::default())
+    let want = eval_bounded(func, &inputs, &options_of_eval, &BoundOptions::default())
         .map_err(Failure::message)?;
     let trial = Trial { entry: &func.name, target, inputs, want, options: options_of_eval };
-    let single = Module { target: entry.target, funcs: vec![func.clone()] };
     let pipeline = options.passes.clone().unwrap_or_default();
-    let found = bisect(&pipeline, &single, &Context::new(target), &mut |module, rest| {
+    let found = bisect(&pipeline, &module, &Context::new(target), &mut |module, rest| {
         trial.judge(module, rest)
     });
     let (text, right) = match found {

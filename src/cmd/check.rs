@@ -71,11 +71,7 @@ struct Report {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading {
-        format: options.words.input_format,
-        target: options.common.target,
-        engine: options.words.engine,
-    };
+    let reading = Reading::of_words(&options.words, &options.common);
     let report = match input::open(&options.file, reading)? {
         Opened::Words(mut raw) => {
             note_missing_engine(options, raw.engine);

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use partita::backend::{asm_file, image};
-use partita::ir::checks::{self, Check};
+use partita::ir::checks::Check;
 use partita::ir::{Func, Module, Source};
 use partita::passes::{self, Compiled, Context, Pipeline};
 
 use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::input::{self, Input, Language, Reading};
+use crate::input::{self, Language, Reading};
 use crate::program::{Choice, Entry, load};
 
 /// What is written.
@@ -89,11 +89,8 @@ pub fn run(options: &Options) -> Outcome {
         Some(pipeline) => pipeline.clone(),
         None => super::opt::part(options.from, options.to)?,
     };
-    let reading =
-        Reading { format: options.input_format, target: options.common.target, engine: None };
-    let Input::Ir(source, language) = input::read(&options.file, reading)? else {
-        return Err(Failure::about(&options.file, "is compiled already"));
-    };
+    let reading = Reading::of_program(options.input_format, &options.common);
+    let (source, language) = input::program_text(&options.file, reading, "is compiled already")?;
     if options.to.is_some() {
         let module = lower(source, language, &options.choice, &options.common, &pipeline)?;
         return files::write(output, module.to_string().as_bytes());
@@ -162,8 +159,7 @@ pub fn compile_entry(
     options: &passes::Options,
     observer: &mut dyn passes::Observer,
 ) -> Outcome<Compilation> {
-    let (func, checks) = checks::split(entry.func).map_err(Failure::message)?;
-    let module = Module { target: entry.target, funcs: vec![func] };
+    let (module, checks) = entry.alone()?;
     let target = common.target_or(entry.target);
     let compiled = passes::compile_watched(&module, &entry.func.name, &target, options, observer)
         .map_err(|found| entry.fail(found))?;
@@ -181,9 +177,7 @@ fn lower(
 ) -> Outcome<Module> {
     let loaded = load(source, language, choice, common)?;
     let entry = loaded.only()?;
-    let (func, _) = checks::split(entry.func).map_err(Failure::message)?;
+    let (module, _) = entry.alone()?;
     let mut context = Context::new(common.target_or(entry.target));
-    pipeline
-        .run(&Module { target: entry.target, funcs: vec![func] }, &mut context, true, &mut ())
-        .map_err(|stopped| entry.fail(stopped.found))
+    pipeline.run(&module, &mut context, true, &mut ()).map_err(|stopped| entry.fail(stopped.found))
 }

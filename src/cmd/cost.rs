@@ -143,9 +143,7 @@ pub fn program(
     choice: &Choice,
     common: &Common,
 ) -> Outcome<Program> {
-    let reading =
-        Reading { format: words.input_format, target: common.target, engine: words.engine };
-    match input::read(file, reading)? {
+    match input::read(file, Reading::of_words(words, common))? {
         Input::Ir(source, language) => {
             Ok(compile::compile(source, language, choice, common)?.compiled.program)
         }

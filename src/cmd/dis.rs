@@ -32,11 +32,7 @@ pub struct Options {
 
 /// Illegal words are printed like any other: `check` judges.
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading {
-        format: options.words.input_format,
-        target: options.common.target,
-        engine: options.words.engine,
-    };
+    let reading = Reading::of_words(&options.words, &options.common);
     let output = options.common.output.as_deref();
     match input::open(&options.file, reading)? {
         Opened::Words(mut raw) => {

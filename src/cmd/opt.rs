@@ -22,7 +22,7 @@ use super::check::json;
 use crate::cli::{Common, Format, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
-use crate::input::{self, Input, Language, Reading};
+use crate::input::{self, Language, Reading};
 use crate::program::{HloFlags, load_all};
 use dot::{Dot, EGraphs};
 use remarks::{PlacedRemark, RemarkFilter};
@@ -130,10 +130,9 @@ struct Record {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading { format: options.input_format, ..Reading::default() };
-    let Input::Ir(source, language) = input::read(&options.file, reading)? else {
-        return Err(Failure::about(&options.file, "is compiled already; `partita dis` prints it"));
-    };
+    let reading = Reading::of_program(options.input_format, &options.common);
+    let refusal = "is compiled already; `partita dis` prints it";
+    let (source, language) = input::program_text(&options.file, reading, refusal)?;
     let plan = Plan::new(options, &source)?;
     let parts = if options.split_input_file { input::split(source)? } else { vec![source] };
     let mut records = Vec::new();

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use partita::interp::exec;
-use partita::ir::checks;
 use partita::ir::diag::Code;
 use partita::ir::eval::random::random_inputs;
 use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
@@ -18,7 +17,7 @@ use partita::passes::{self, Compiled};
 use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
-use crate::input::{self, Input, Reading};
+use crate::input::{self, Reading};
 use crate::program::{Choice, load};
 use crate::tensors::fp8;
 
@@ -70,17 +69,15 @@ fn code(text: &str) -> Result<Code, String> {
 const SEEDS: std::ops::Range<u64> = 1..4;
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading { format: options.input_format, ..Reading::default() };
-    let Input::Ir(source, language) = input::read(&options.file, reading)? else {
-        return Err(Failure::about(&options.file, "is compiled already; only programs shrink"));
-    };
+    let reading = Reading::of_program(options.input_format, &options.common);
+    let refusal = "is compiled already; only programs shrink";
+    let (source, language) = input::program_text(&options.file, reading, refusal)?;
     let loaded = load(source, language, &options.choice, &options.common)?;
     let chosen = loaded.only()?;
-    let (func, _) = checks::split(chosen.func).map_err(Failure::message)?;
+    let (module, _) = chosen.alone()?;
     let target = options.common.target_or(chosen.target);
-    let entry = func.name.clone();
-    let module = Module { target: chosen.target, funcs: vec![func] };
-    let mut trial = Trial { what: &options.what, entry: &entry, target, failed: None };
+    let entry = &chosen.func.name;
+    let mut trial = Trial { what: &options.what, entry, target, failed: None };
     if options.what.panics {
         // The panics of candidates are what is looked for, not news.
         std::panic::set_hook(Box::new(|_| {}));
@@ -94,7 +91,7 @@ pub fn run(options: &Options) -> Outcome {
     }
     let small = reduce(
         &module,
-        &entry,
+        entry,
         options.limit,
         &mut |candidate| trial.holds(candidate),
         &mut |size| {

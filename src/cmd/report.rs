@@ -33,8 +33,7 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let reading =
-        Reading { format: options.input_format, target: options.common.target, engine: None };
+    let reading = Reading::of_program(options.input_format, &options.common);
     let data = match input::read(&options.file, reading)? {
         Input::Ir(source, language) => {
             let loaded = load(source, language, &options.choice, &options.common)?;

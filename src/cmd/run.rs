@@ -15,7 +15,7 @@ use crate::arrays::shape_text;
 use crate::cli::{Common, CostInput, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
-use crate::input::{self, Input, Language, Reading};
+use crate::input::{self, Language, Reading};
 use crate::program::Choice;
 use crate::tensors::{TensorFlags, Wanted, fp8};
 
@@ -46,14 +46,9 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let reading =
-        Reading { format: options.input_format, target: options.common.target, engine: None };
-    let Input::Ir(source, language) = input::read(&options.file, reading)? else {
-        return Err(Failure::about(
-            &options.file,
-            "is compiled already; run it with `partita exec`",
-        ));
-    };
+    let reading = Reading::of_program(options.input_format, &options.common);
+    let refusal = "is compiled already; run it with `partita exec`";
+    let (source, language) = input::program_text(&options.file, reading, refusal)?;
     // A text of StableHLO with such lines is several modules, which would not be one.
     let split = options.split_input_file || language == Language::StableHlo;
     let parts = if split { input::split(source)? } else { vec![source] };

@@ -39,11 +39,7 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading {
-        format: options.words.input_format,
-        target: options.common.target,
-        engine: options.words.engine,
-    };
+    let reading = Reading::of_words(&options.words, &options.common);
     let (program, lines) = match input::read(&options.file, reading)? {
         Input::Ir(source, language) => {
             let compilation =
