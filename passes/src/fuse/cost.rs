@@ -3,8 +3,9 @@
 //! The unit is the picosecond: the busy time of the engines plus that of the DMA
 //! queues, under the cost profile of the target. Latencies are left out, since
 //! queues hide them. Layouts are chosen later: operands are taken to lie as the fast
-//! modes want them, and one element per row as a scalar of its partition. Operations that only rename elements are read through access patterns
-//! and cost [`PATTERN`], so that of two equal forms the shorter wins.
+//! modes want them, and one element per row as a scalar of its partition. Operations
+//! that only rename elements are read through access patterns and cost [`PATTERN`], so
+//! that of two equal forms the shorter wins.
 
 use partita_backend::cost::Profile;
 use partita_ir::ops::{Emit, ReduceOp};

@@ -1,5 +1,5 @@
 //! The rules of fusion, as rows of data: what fits, what it becomes, and how far
-//! results are kept. `tests/fuse_rules.rs` proves every row by evaluating both sides.
+//! results are kept. `tests/fuse_rules` proves every row by evaluating both sides.
 
 mod casts;
 mod folds;
@@ -254,6 +254,12 @@ impl<'a> Site<'a> {
             },
         };
         slots.iter().map(read).collect::<Option<_>>().ok_or(Refusal::NoMatch)
+    }
+
+    /// The operands of an operation that ends a chain: all are values or literals.
+    pub fn operands(&self, index: usize) -> Result<Vec<Operand>, Refusal> {
+        let operands = self.reads(index)?.into_iter().map(Read::operand);
+        operands.collect::<Option<_>>().ok_or(Refusal::NoMatch)
     }
 
     /// The first value that the chain reads.

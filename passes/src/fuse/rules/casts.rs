@@ -76,8 +76,7 @@ fn cast_into_producer(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, R
     if site.ty(1)?.dtype != ElemType::F32 || !computes_in_fp32(b, site, producer) {
         return Err(Refusal::NoMatch);
     }
-    let operands = site.reads(1)?.into_iter().map(Read::operand).collect::<Option<Vec<_>>>();
-    Ok(b.op(producer.clone(), &operands.ok_or(Refusal::NoMatch)?, site.ty(0)?)?)
+    Ok(b.op(producer.clone(), &site.operands(1)?, site.ty(0)?)?)
 }
 
 fn truth_as_number(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
@@ -87,9 +86,7 @@ fn truth_as_number(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refu
     if !floats || !truth || site.ty(1)?.dtype != ElemType::I1 || site.ty(0)?.dtype == ElemType::I1 {
         return Err(Refusal::NoMatch);
     }
-    let operands = site.reads(1)?.into_iter().map(Read::operand).collect::<Option<Vec<_>>>();
-    let operands = operands.ok_or(Refusal::NoMatch)?;
-    Ok(b.op(TensorOp::Elementwise(test), &operands, site.ty(0)?)?)
+    Ok(b.op(TensorOp::Elementwise(test), &site.operands(1)?, site.ty(0)?)?)
 }
 
 fn negation_into_reduce(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {

@@ -203,8 +203,7 @@ fn two_operations(
     all.extend(operands(rest, middle, bits).ok_or(Refusal::NoMatch)?);
     let result = site.ty(0)?;
     let dtype = if bits { from } else { ElemType::F32 };
-    let inputs = all.iter().map(|operand| input(b, site, *operand, dtype));
-    let inputs = inputs.collect::<Option<Vec<Input>>>().ok_or(Refusal::NoMatch)?;
+    let inputs = inputs(b, site, &all, dtype)?;
     // Which word it would be hangs on what is streamed.
     let streams =
         |inputs: &[Input]| inputs.iter().filter(|input| input.kind == InputKind::Tensor).count();
@@ -231,6 +230,17 @@ fn two_operations(
         return Err(Refusal::NoMatch);
     }
     Ok(b.pair(ops, &all, reverse, result.dtype)?)
+}
+
+/// The operands of a pair as selection will probably see them.
+fn inputs(
+    b: &FuncBuilder,
+    site: &Site<'_>,
+    operands: &[Operand],
+    dtype: ElemType,
+) -> Result<Vec<Input>, Refusal> {
+    let inputs = operands.iter().map(|operand| input(b, site, *operand, dtype));
+    inputs.collect::<Option<_>>().ok_or(Refusal::NoMatch)
 }
 
 /// An operand as selection will probably see it: what has one element for each row is
@@ -299,8 +309,7 @@ fn one_word_pair(
     reverse: bool,
 ) -> Result<ValueId, Refusal> {
     let dtype = site.ty(0)?.dtype;
-    let inputs = operands.iter().map(|operand| input(b, site, *operand, ElemType::F32));
-    let inputs = inputs.collect::<Option<Vec<Input>>>().ok_or(Refusal::NoMatch)?;
+    let inputs = inputs(b, site, operands, ElemType::F32)?;
     select::one_word(ops, reverse, &inputs, dtype, site.target)
         .map_err(|not| Refusal::Forbidden { rule: not.rule, reason: not.reason })?;
     Ok(b.pair(ops, operands, reverse, dtype)?)
