@@ -1,5 +1,6 @@
 //! Semaphores and events, and what waits and updates do to them (ISA 2.3, 2.4; docs/dma.md). Counters are unsigned
-//! and wrap (OQ-4). The one home of this meaning: the interpreter and the simulation both ask it.
+//! and wrap (OQ-4). The interpreter and the simulation both ask it; the auditor, which judges what they
+//! run, reads waits and updates by itself.
 
 use std::fmt;
 

@@ -145,6 +145,12 @@ byte_enum! {
 }
 
 impl UpdateMode {
+    /// Happens when the word is complete, not when its sources have been read.
+    #[inline]
+    pub const fn is_done(self) -> bool {
+        self.code() != self.action()
+    }
+
     /// The form without the completion bit, for what it does.
     #[inline]
     pub const fn action(self) -> u8 {

@@ -157,6 +157,12 @@ impl Opcode {
     pub const fn is_bitvec(self) -> bool {
         matches!(self.info().numerics, Numerics::Bits)
     }
+
+    /// Its immediates are pointers whatever their source fields say (ISA 9.15).
+    #[inline]
+    pub const fn takes_pointers(self) -> bool {
+        matches!(self, Self::TensorScalarPtrArithOp | Self::TensorScalarPtrBitvecOp)
+    }
 }
 
 impl fmt::Display for Opcode {

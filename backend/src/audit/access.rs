@@ -234,15 +234,9 @@ pub fn word(inst: &Instruction, generation: Generation, hidden: &mut Hidden) -> 
         }
         Body::TensorScalar(b) => {
             word.channels = b.num_active_channels.into();
-            let bits = matches!(
-                opcode,
-                Some(Opcode::TensorScalarBitvecOp | Opcode::TensorScalarPtrBitvecOp)
-            );
+            let bits = opcode.is_some_and(Opcode::is_bitvec);
             let size = if bits { size_of(b.in_dtype) } else { size_of(Dtype::Fp32.code()) };
-            let always = matches!(
-                opcode,
-                Some(Opcode::TensorScalarPtrArithOp | Opcode::TensorScalarPtrBitvecOp)
-            );
+            let always = opcode.is_some_and(Opcode::takes_pointers);
             for (source, slot) in [(b.imm0_src, b.imm0), (b.imm1_src, b.imm1)] {
                 let source = if always { ImmSrc::Pointer.code() } else { source };
                 word.pointer(source, slot, size);

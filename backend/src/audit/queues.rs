@@ -7,8 +7,7 @@ use partita_isa::{Events, Instruction, UpdateMode, WaitMode};
 use super::finding::ItemRef;
 use crate::program::{Program, Slot};
 
-/// Semaphores; events have the numbers that follow.
-pub const SEMAPHORES: usize = 256;
+pub use crate::counters::SEMAPHORES;
 
 /// A semaphore, or from [`SEMAPHORES`] on an event.
 pub type Signal = usize;
@@ -175,7 +174,7 @@ fn word_item(events: &Events, place: usize) -> Item {
         SemWrImm | SemWrImmDone => (semaphore, Effect::Write(value)),
         _ => return item,
     };
-    let stage = if mode.code() & 0x10 != 0 { Stage::Done } else { Stage::Read };
+    let stage = if mode.is_done() { Stage::Done } else { Stage::Read };
     item.effects.push((stage, signal, effect));
     item
 }

@@ -68,8 +68,7 @@ impl Builder<'_> {
             store: self.store_to(memory, to),
             body: steps,
         };
-        let pointers =
-            matches!(self.opcode, Opcode::TensorScalarPtrArithOp | Opcode::TensorScalarPtrBitvecOp);
+        let pointers = self.opcode.takes_pointers();
         let width = lane(domain, from);
         let immediate = |source: u8, slot: u32| {
             let source = if pointers { ImmSrc::Pointer.code() } else { source };

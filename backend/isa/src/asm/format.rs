@@ -223,7 +223,7 @@ pub(super) enum ImmediateForm {
 }
 
 pub(super) fn immediate_form(word: &Word, opcode: Opcode, source: &Field) -> ImmediateForm {
-    if matches!(opcode, Opcode::TensorScalarPtrArithOp | Opcode::TensorScalarPtrBitvecOp) {
+    if opcode.takes_pointers() {
         return ImmediateForm::Pointer;
     }
     match ImmSrc::from_code(u8::get(&word.0, source.offset)) {
