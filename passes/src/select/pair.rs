@@ -57,7 +57,7 @@ pub fn pair(
     target: &Target,
 ) -> Result<Form, NotCore> {
     let pair = Pair { ops, reverse, inputs, out, target };
-    one_word(ops, reverse, inputs, out, target).or_else(|reason| {
+    pair.one_word().or_else(|reason| {
         pair.stages().map(|stages| Form::Stages(Box::new(stages))).or(Err(reason))
     })
 }

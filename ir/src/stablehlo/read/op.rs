@@ -266,7 +266,7 @@ impl<'s> Parser<'s> {
     fn reducer_args(&mut self) -> Read<Vec<BlockArg<'s>>> {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         while self.at(Token::OpenParen) {
-            let args = self.block_args()?;
+            let args = self.args(true)?;
             let [a, b] = args.as_slice() else {
                 return Err(self.expected("pairs of arguments before this"));
             };
@@ -277,14 +277,17 @@ impl<'s> Parser<'s> {
         Ok(first)
     }
 
-    /// `(%a: tensor<f32>, …)`
-    fn block_args(&mut self) -> Read<Vec<BlockArg<'s>>> {
+    /// `(%a: T {…} loc(…), …)`. A declaration lists types alone: its arguments need no names.
+    pub(super) fn args(&mut self, need_names: bool) -> Read<Vec<BlockArg<'s>>> {
         self.expect(Token::OpenParen)?;
         let mut args = Vec::new();
         while !self.accept(Token::CloseParen) {
             let span = self.span();
-            let name = self.expect(Token::Value)?.get(1..).unwrap_or("");
-            self.expect(Token::Colon)?;
+            let mut name = "";
+            if need_names || self.at(Token::Value) {
+                name = self.expect(Token::Value)?.get(1..).unwrap_or("");
+                self.expect(Token::Colon)?;
+            }
             let ty = self.ty()?;
             if self.at(Token::OpenBrace) {
                 self.dict()?;
@@ -429,7 +432,7 @@ impl<'s> Parser<'s> {
             if p.at(Token::Block) {
                 p.next();
                 if p.at(Token::OpenParen) {
-                    region.args = p.block_args()?;
+                    region.args = p.args(true)?;
                 }
                 p.expect(Token::Colon)?;
             }
@@ -439,7 +442,7 @@ impl<'s> Parser<'s> {
                     region.blocks += 1;
                     p.next();
                     if p.at(Token::OpenParen) {
-                        p.block_args()?;
+                        p.args(true)?;
                     }
                     p.expect(Token::Colon)?;
                     continue;

@@ -1,7 +1,7 @@
 //! Modules, functions and aliases.
 
 use super::lex::Token;
-use super::syntax::{Attr, BlockArg, Func, Op, Region};
+use super::syntax::{Attr, Func, Op, Region};
 use super::types::TypeId;
 use super::{Parser, Read};
 use crate::diag::{Code, Diagnostic, Span};
@@ -101,7 +101,7 @@ impl<'s> Parser<'s> {
         }
         let name_span = self.span();
         let name = self.symbol()?;
-        let args = self.func_args()?;
+        let args = self.args(false)?;
         let start = self.start();
         let mut results = Vec::new();
         if self.accept(Token::Arrow) {
@@ -128,30 +128,6 @@ impl<'s> Parser<'s> {
         self.file.names.insert(func.name, self.file.funcs.len());
         self.file.funcs.push(func);
         Ok(())
-    }
-
-    /// `(%arg0: T {…} loc(…), …)`; a declaration lists types alone.
-    fn func_args(&mut self) -> Read<Vec<BlockArg<'s>>> {
-        self.expect(Token::OpenParen)?;
-        let mut args = Vec::new();
-        while !self.accept(Token::CloseParen) {
-            let span = self.span();
-            let mut name = "";
-            if self.at(Token::Value) {
-                name = self.next().get(1..).unwrap_or("");
-                self.expect(Token::Colon)?;
-            }
-            let ty = self.ty()?;
-            if self.at(Token::OpenBrace) {
-                self.dict()?;
-            }
-            self.loc()?;
-            args.push(BlockArg { name, ty, span });
-            if !self.accept(Token::Comma) && !self.at(Token::CloseParen) {
-                return Err(self.expected("`,` or `)`"));
-            }
-        }
-        Ok(args)
     }
 
     /// `T` or `(T {…}, T)`
