@@ -118,7 +118,7 @@ fn figures_of_ones_own_change_every_price() {
 
     let bad = dir.arg("bad.json", r#"{"engines": {"dve": {"clock_ghz": 0}}}"#);
     for command in ["cost", "trace"] {
-        fails(&[command, &file, "--cost-profile", &bad], 1, "E0701");
+        fails(&[command, &file, "--cost-profile", &bad], 1, "E0801");
         fails(&[command, &file, "--cost-profile", "/nonexistent"], 1, "/nonexistent");
     }
     fails(&["run", &file, "--random", "1", "--cost-profile", &bad], 1, "engines.dve.clock_ghz");

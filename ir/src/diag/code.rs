@@ -143,9 +143,6 @@ codes! {
         "use forms whose effect is written in the words";
     ResetState "E0610" "hidden state is used before any word sets it"
         "set it first, so that nothing depends on the reset value";
-    CostProfile "E0701" "the cost profile cannot be used"
-        "write only the figures to change, in the form of docs/cost.md";
-
     HloOp "E0701" "a StableHLO operation outside of what is compiled"
         "docs/stablehlo.md lists what is compiled, and what to do instead of the rest";
     HloType "E0702" "a StableHLO type outside of what is compiled"
@@ -156,6 +153,9 @@ codes! {
         "calls go to functions of the module, without recursion and within limits of depth and size";
     HloNote "N0701" "a StableHLO program is compiled otherwise than it might be"
         "docs/stablehlo.md tells how operations are compiled";
+
+    CostProfile "E0801" "the cost profile cannot be used"
+        "write only the figures to change, in the form of docs/cost.md";
 
     Internal "E0901" "the compiler broke one of its own promises"
         "this is a fault of Partita; please report it with the program";
@@ -170,5 +170,18 @@ impl fmt::Display for Code {
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+
+    #[test]
+    fn every_error_has_a_number_of_its_own() {
+        let mut ids: Vec<&str> = Code::ALL.iter().map(|code| code.id()).collect();
+        ids.sort_unstable();
+        let twice: Vec<_> = ids.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
     }
 }
