@@ -198,10 +198,11 @@ func.func public @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 ";
-    let head = "// test run --random 2 --verify\n// test compile --emit asm\n// check: tensor_\n";
+    let head = "// test run --random 2 --verify\n// test compile --emit asm\n// check: tensor_\n\
+                // test import\n// check: tensor.elementwise add\n";
     let file = dir.file("a.mlir", format!("{head}{program}"));
     // What is read is printed in the project's own language, and that reads back.
-    assert_eq!(last_line(&succeeds(&["test", arg(&file)])), "3 passed, 0 failed");
+    assert_eq!(last_line(&succeeds(&["test", arg(&file)])), "4 passed, 0 failed");
 }
 
 #[test]

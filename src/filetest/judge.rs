@@ -60,11 +60,15 @@ fn call(file: &TestFile, case: &Case, args: &[String]) -> Result<Outcome, String
     let own = std::env::current_exe().map_err(|error| format!("cannot find itself: {error}"))?;
     let dir = Path::new(&file.name).parent().filter(|dir| !dir.as_os_str().is_empty());
     let (name, rest) = args.split_first().ok_or("there is no command")?;
+    // What `import` reads is never in question.
+    let format: &[&str] =
+        if name == "import" { &[] } else { &["--input-format", file.kind.format] };
     let mut child = Process::new(own)
         .arg(name)
         .arg("-")
         .args(rest)
-        .args(["--input-format", file.kind.format, "--color", "never", "--error-format", "json"])
+        .args(format)
+        .args(["--color", "never", "--error-format", "json"])
         .current_dir(dir.unwrap_or(Path::new(".")))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
