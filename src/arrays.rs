@@ -1,4 +1,4 @@
-//! Between NumPy's items and the tensors of a program (contract of section 3 of the design).
+//! Between NumPy's items and the tensors of a program.
 
 use npyz::{TypeChar, TypeStr};
 use partita::ir::eval::convert::Fp8Options;

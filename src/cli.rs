@@ -1,4 +1,4 @@
-//! The command line: names and flags are a contract (design, section 3).
+//! The command line: names and flags are a contract.
 
 use std::path::PathBuf;
 

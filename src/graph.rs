@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use partita::ir::entity::{OpId, ValueId};
 use partita::ir::ops::{MachineOp, OpKind};
-use partita::ir::{Func, Source};
+use partita::ir::{Func, Source, TensorOp};
 use partita::isa::Target;
 use partita::passes::pass::Dialect;
 use partita::passes::sync::data_dependences;
@@ -27,22 +27,24 @@ pub enum Kind {
     Result,
 }
 
-/// Kinds of tensor operations by name; the others work element by element.
-const KINDS: &[(&str, Kind)] = &[
-    ("constant", Kind::Constant),
-    ("iota", Kind::Constant),
-    ("reduce", Kind::Fold),
-    ("partition_reduce", Kind::Fold),
-    ("transpose_reduce", Kind::Fold),
-    ("scan_cache", Kind::Fold),
-    ("transpose", Kind::Movement),
-    ("broadcast", Kind::Movement),
-    ("reshape", Kind::Movement),
-    ("slice", Kind::Movement),
-    ("concat", Kind::Movement),
-    ("pad", Kind::Movement),
-    ("reverse", Kind::Movement),
-];
+/// The kind of a tensor operation.
+fn kind_of(op: &TensorOp) -> Kind {
+    use TensorOp::*;
+    match op {
+        Constant(_) | Iota { .. } => Kind::Constant,
+        Reduce { .. } | PartitionReduce { .. } | TransposeReduce { .. } | ScanCache { .. } => {
+            Kind::Fold
+        }
+        Transpose { .. }
+        | Broadcast { .. }
+        | Reshape
+        | Slice { .. }
+        | Concat { .. }
+        | Pad { .. }
+        | Reverse { .. } => Kind::Movement,
+        Elementwise(_) | Pair { .. } | Cast | Wrap | ToInt | Bitcast => Kind::Elementwise,
+    }
+}
 
 /// A node: a short label, and the whole text of what it stands for.
 #[derive(Clone, Debug)]
@@ -174,16 +176,12 @@ impl<'a> Builder<'a> {
         }
         for (id, op) in self.func.body_ops() {
             let Some(kind) = op.as_tensor() else { continue };
-            let name = kind.kind_name().name();
             let whole = clipped(&self.func.op_text(id), TEXT);
             let node = Node {
                 label: call_of(&whole),
                 note: op.result().map(|value| self.func.ty(value).to_string()).unwrap_or_default(),
                 text: whole,
-                kind: KINDS
-                    .iter()
-                    .find(|(known, _)| *known == name)
-                    .map_or(Kind::Elementwise, |row| row.1),
+                kind: kind_of(kind),
                 line: self.line(id),
                 queue: None,
             };

@@ -12,6 +12,7 @@ mod input;
 mod npy;
 mod program;
 mod report;
+mod sources;
 mod tensors;
 
 use std::process::ExitCode;

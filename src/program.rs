@@ -1,16 +1,18 @@
 //! Programs of any language as modules of IR, and which of their functions is meant.
 
+use std::path::Path;
+
 use clap::Args;
 use partita::ir::checks::{self, Check};
 use partita::ir::diag::{Code, render_all};
 use partita::ir::ops::OpKind;
-use partita::ir::stablehlo::{self, Lowered, Text};
+use partita::ir::stablehlo::{self, Lowered, Signature, Text};
 use partita::ir::{Diagnostic, Func, Module, Source, Span, text};
 use partita::isa::Target;
 
-use crate::cli::Common;
+use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome, say, style};
-use crate::input::Language;
+use crate::input::{self, Language, Reading};
 
 /// Flags of everything that takes programs.
 #[derive(Args, Clone, Debug, Default)]
@@ -102,7 +104,7 @@ pub fn load(
     match language {
         Language::Pta => {
             let (source, module) = load_all(source, language, choice.reading, common)?;
-            let candidates: Vec<Candidate<'_>> = module.funcs.iter().map(Candidate::of).collect();
+            let candidates: Vec<Signature<'_>> = module.funcs.iter().map(signature).collect();
             match entries(&candidates, asked) {
                 Ok(entries) => Ok(Loaded { source, module, entries }),
                 Err(found) => Err(Failure::Diagnostics(Some(Box::new(source)), found)),
@@ -110,8 +112,7 @@ pub fn load(
         }
         Language::StableHlo => {
             let read = Text::read(&source, choice.reading.options(common)).and_then(|text| {
-                let candidates: Vec<Candidate<'_>> =
-                    text.functions().map(Candidate::from).collect();
+                let candidates: Vec<Signature<'_>> = text.functions().collect();
                 let entries = entries(&candidates, asked)?;
                 let names: Vec<&str> = entries.iter().map(String::as_str).collect();
                 let lowered = text.lower(Some(&names))?;
@@ -128,6 +129,19 @@ pub fn load(
             }
         }
     }
+}
+
+/// Reads a file of IR and the functions of it that are meant; `refusal` is said of what is compiled already.
+pub fn load_file(
+    file: &Path,
+    format: Option<InputFormat>,
+    refusal: &str,
+    choice: &Choice,
+    common: &Common,
+) -> Outcome<Loaded> {
+    let reading = Reading::of_program(format, common);
+    let (source, language) = input::program_text(file, reading, refusal)?;
+    load(source, language, choice, common)
 }
 
 /// Reads and verifies a whole module.
@@ -156,31 +170,15 @@ fn noted(lowered: Lowered, source: &Source, common: &Common) -> Module {
     lowered.module
 }
 
-/// A function that might be meant.
-struct Candidate<'a> {
-    name: &'a str,
-    private: bool,
-    args: usize,
-    has_checks: bool,
-}
-
-impl<'a> Candidate<'a> {
-    fn of(func: &'a Func) -> Self {
-        let has_checks = func.body_ops().any(|(_, op)| matches!(op.kind, OpKind::Check(_)));
-        Self { name: &func.name, private: func.private, args: func.args.len(), has_checks }
-    }
-}
-
-impl<'a> From<stablehlo::Signature<'a>> for Candidate<'a> {
-    fn from(func: stablehlo::Signature<'a>) -> Self {
-        let stablehlo::Signature { name, private, args, has_checks } = func;
-        Self { name, private, args, has_checks }
-    }
+/// A function as what might be meant.
+fn signature(func: &Func) -> Signature<'_> {
+    let has_checks = func.body_ops().any(|(_, op)| matches!(op.kind, OpKind::Check(_)));
+    Signature { name: &func.name, private: func.private, args: func.args.len(), has_checks }
 }
 
 /// The function asked for, else `@main`, else the only public one, else every one that checks itself.
-fn entries(all: &[Candidate<'_>], asked: Option<&str>) -> Result<Vec<String>, Vec<Diagnostic>> {
-    let public: Vec<&Candidate<'_>> = all.iter().filter(|func| !func.private).collect();
+fn entries(all: &[Signature<'_>], asked: Option<&str>) -> Result<Vec<String>, Vec<Diagnostic>> {
+    let public: Vec<&Signature<'_>> = all.iter().filter(|func| !func.private).collect();
     let names =
         || public.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>().join(", ");
     let fault = |message: String| {

@@ -8,6 +8,7 @@ use partita::ir::eval::random::{Rng, random_tensor};
 use partita::ir::eval::{Fp8Options, Tolerance, compare_tol};
 use partita::ir::{RandomRange, TensorData, TensorType};
 use partita::isa::Target;
+use partita::passes::expand::eval_options;
 
 use crate::arrays;
 use crate::failure::{Failure, Outcome, say};
@@ -68,7 +69,7 @@ pub struct Wanted {
 
 /// How the 8-bit floats of a target are read.
 pub fn fp8(target: Target) -> Fp8Options {
-    Fp8Options { ocp: target.fp8_ocp, saturate: target.fp8_saturate }
+    eval_options(&target).fp8
 }
 
 impl InputFlags {

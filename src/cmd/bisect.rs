@@ -11,6 +11,7 @@ use partita::ir::eval::{BoundOptions, Bounded, EvalOptions, compare, eval_bounde
 use partita::ir::{Diagnostic, Module, TensorData};
 use partita::isa::Target;
 use partita::passes::bisect::{Culprit, Found, Judgement, bisect};
+use partita::passes::expand::eval_options;
 use partita::passes::pass::Dialect;
 use partita::passes::{Context, Pipeline};
 
@@ -19,8 +20,7 @@ use crate::cli::{Common, InputFormat};
 use crate::diff;
 use crate::failure::{Failure, Outcome, style};
 use crate::files;
-use crate::input::{self, Reading};
-use crate::program::{Choice, load};
+use crate::program::{Choice, load_file};
 use crate::tensors::{InputFlags, fp8};
 
 #[derive(Args)]
@@ -42,10 +42,9 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading::of_program(options.input_format, &options.common);
     let refusal = "is compiled already: no pass is to blame";
-    let (source, language) = input::program_text(&options.file, reading, refusal)?;
-    let loaded = load(source, language, &options.choice, &options.common)?;
+    let (file, format) = (&options.file, options.input_format);
+    let loaded = load_file(file, format, refusal, &options.choice, &options.common)?;
     let entry = loaded.only()?;
     let (module, _) = entry.alone()?;
     let func =
@@ -56,7 +55,7 @@ pub fn run(options: &Options) -> Outcome {
         flags.random = Some(1);
     }
     let inputs = flags.load(&run::wanted(func)?, fp8(target), options.common.quiet)?;
-    let options_of_eval = EvalOptions { fp8: fp8(target), ..EvalOptions::default() };
+    let options_of_eval = eval_options(&target);
     let want = eval_bounded(func, &inputs, &options_of_eval, &BoundOptions::default())
         .map_err(Failure::message)?;
     let trial = Trial { entry: &func.name, target, inputs, want, options: options_of_eval };

@@ -12,8 +12,8 @@ use partita::passes::{self, Compiled, Context, Pipeline};
 use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome};
 use crate::files;
-use crate::input::{self, Language, Reading};
-use crate::program::{Choice, Entry, load};
+use crate::input::Language;
+use crate::program::{Choice, Entry, load, load_file};
 
 /// What is written.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,15 +89,20 @@ pub fn run(options: &Options) -> Outcome {
         Some(pipeline) => pipeline.clone(),
         None => super::opt::part(options.from, options.to)?,
     };
-    let reading = Reading::of_program(options.input_format, &options.common);
-    let (source, language) = input::program_text(&options.file, reading, "is compiled already")?;
+    let (file, format) = (&options.file, options.input_format);
+    let loaded = load_file(file, format, "is compiled already", &options.choice, &options.common)?;
+    let entry = loaded.only()?;
     if options.to.is_some() {
-        let module = lower(source, language, &options.choice, &options.common, &pipeline)?;
+        let (module, _) = entry.alone()?;
+        let mut context = Context::new(options.common.target_or(entry.target));
+        let module = pipeline
+            .run(&module, &mut context, true, &mut ())
+            .map_err(|stopped| entry.fail(stopped.found))?;
         return files::write(output, module.to_string().as_bytes());
     }
     let settings = passes::Options { pipeline, ..passes::Options::default() };
     let Compiled { program, tile_module, tpb_module, .. } =
-        compile_with(source, language, &options.choice, &options.common, &settings)?.compiled;
+        compile_entry(&entry, &options.common, &settings, &mut ())?.compiled;
     match (emit, output) {
         (Emit::Image, _) => {
             files::write(output, &image::write(&program).map_err(Failure::Message)?)
@@ -126,18 +131,8 @@ pub fn compile(
     choice: &Choice,
     common: &Common,
 ) -> Outcome<Compilation> {
-    compile_with(source, language, choice, common, &passes::Options::default())
-}
-
-fn compile_with(
-    source: Source,
-    language: Language,
-    choice: &Choice,
-    common: &Common,
-    options: &passes::Options,
-) -> Outcome<Compilation> {
     let loaded = load(source, language, choice, common)?;
-    compile_entry(&loaded.only()?, common, options, &mut ())
+    compile_entry(&loaded.only()?, common, &passes::Options::default(), &mut ())
 }
 
 /// Compiles each function that is to be run.
@@ -165,19 +160,4 @@ pub fn compile_entry(
         .map_err(|found| entry.fail(found))?;
     let results = entry.func.result_types.len();
     Ok(Compilation { module, entry: entry.func.name.clone(), compiled, checks, results })
-}
-
-/// Runs passes on one function of a program.
-fn lower(
-    source: Source,
-    language: Language,
-    choice: &Choice,
-    common: &Common,
-    pipeline: &Pipeline,
-) -> Outcome<Module> {
-    let loaded = load(source, language, choice, common)?;
-    let entry = loaded.only()?;
-    let (module, _) = entry.alone()?;
-    let mut context = Context::new(common.target_or(entry.target));
-    pipeline.run(&module, &mut context, true, &mut ()).map_err(|stopped| entry.fail(stopped.found))
 }

@@ -183,6 +183,17 @@ impl Plan {
     }
 }
 
+/// What passes counted, by pass and name.
+pub fn counts(
+    stats: Vec<(&'static str, &'static str, u64)>,
+) -> BTreeMap<&'static str, BTreeMap<&'static str, u64>> {
+    let mut counts: BTreeMap<_, BTreeMap<_, u64>> = BTreeMap::new();
+    for (pass, name, count) in stats {
+        *counts.entry(pass).or_default().entry(name).or_default() += count;
+    }
+    counts
+}
+
 /// The part of the default pipeline between two passes.
 pub fn part(from: Option<&'static str>, to: Option<&'static str>) -> Outcome<Pipeline> {
     Pipeline::default()
@@ -218,10 +229,7 @@ fn run_one(
         PassFailure::Refused(found) => Failure::Diagnostics(Some(Box::new(source.clone())), found),
         PassFailure::Crash(crash) => crashed(&crash),
     })?;
-    let mut stats: BTreeMap<_, BTreeMap<_, u64>> = BTreeMap::new();
-    for (pass, name, count) in context.stats {
-        *stats.entry(pass).or_default().entry(name).or_default() += count;
-    }
+    let stats = counts(context.stats);
     let wanted =
         options.remarks.clone().or(options.remarks_output.as_ref().map(|_| RemarkFilter::ALL));
     let remarks: Vec<PlacedRemark> = match wanted {

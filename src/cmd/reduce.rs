@@ -8,18 +8,17 @@ use clap::Args;
 use partita::interp::exec;
 use partita::ir::diag::Code;
 use partita::ir::eval::random::random_inputs;
-use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
+use partita::ir::eval::{BoundOptions, compare, eval_bounded};
 use partita::ir::{Diagnostic, Module};
 use partita::isa::Target;
+use partita::passes::expand::eval_options;
 use partita::passes::reduce::{Size, reduce};
 use partita::passes::{self, Compiled};
 
 use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
-use crate::input::{self, Reading};
-use crate::program::{Choice, load};
-use crate::tensors::fp8;
+use crate::program::{Choice, load_file};
 
 #[derive(Args)]
 pub struct Options {
@@ -69,10 +68,9 @@ fn code(text: &str) -> Result<Code, String> {
 const SEEDS: std::ops::Range<u64> = 1..4;
 
 pub fn run(options: &Options) -> Outcome {
-    let reading = Reading::of_program(options.input_format, &options.common);
     let refusal = "is compiled already; only programs shrink";
-    let (source, language) = input::program_text(&options.file, reading, refusal)?;
-    let loaded = load(source, language, &options.choice, &options.common)?;
+    let (file, format) = (&options.file, options.input_format);
+    let loaded = load_file(file, format, refusal, &options.choice, &options.common)?;
     let chosen = loaded.only()?;
     let (module, _) = chosen.alone()?;
     let target = options.common.target_or(chosen.target);
@@ -147,7 +145,7 @@ impl Trial<'_> {
         let (Ok(compiled), Some(func)) = (self.compile(module), module.func(self.entry)) else {
             return false;
         };
-        let options = EvalOptions { fp8: fp8(self.target), ..EvalOptions::default() };
+        let options = eval_options(&self.target);
         SEEDS.into_iter().any(|seed| {
             let Ok(inputs) = random_inputs(func, seed) else { return false };
             let want = eval_bounded(func, &inputs, &options, &BoundOptions::default());

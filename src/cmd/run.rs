@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use partita::backend::program::{IoTensor, Program};
-use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
+use partita::ir::eval::{BoundOptions, compare, eval_bounded};
 use partita::ir::{Func, Source, TensorData};
+use partita::passes::expand::eval_options;
 
 use super::compile::{self, Compilation};
 use super::cost::{self, Costed};
@@ -160,8 +161,7 @@ fn verify(
     results: &[(String, TensorData)],
     text: &mut String,
 ) -> Outcome<bool> {
-    let evaluation =
-        EvalOptions { fp8: fp8(compilation.compiled.program.target), ..EvalOptions::default() };
+    let evaluation = eval_options(&compilation.compiled.program.target);
     let reference = eval_bounded(func, inputs, &evaluation, &BoundOptions::default())
         .map_err(Failure::message)?;
     let mut agree = true;

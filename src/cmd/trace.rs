@@ -23,6 +23,7 @@ use crate::failure::Outcome;
 use crate::files::Output;
 use crate::input::{self, Input, Reading};
 use crate::program::Choice;
+use crate::sources::Sources;
 
 #[derive(Args)]
 pub struct Options {
@@ -151,7 +152,11 @@ impl Trace<'_> {
                 })
             }
         };
-        if let Some(source) = sources.of(item) {
+        let list = match item.slot {
+            Slot::Word(engine) => Place::Words(engine),
+            Slot::Dma(_) => Place::Dma,
+        };
+        if let Some(source) = sources.of(list, item.place as usize) {
             say("source", source.into());
             if let Some(&line) = self.lines.get(source) {
                 say("line", line.into());
@@ -190,30 +195,4 @@ impl Trace<'_> {
 
 fn meta(name: &str, tid: usize, args: &Value) -> String {
     format!("{{\"ph\":\"M\",\"pid\":1,\"tid\":{tid},\"name\":\"{name}\",\"args\":{args}}}")
-}
-
-/// The source operation of each word and descriptor.
-struct Sources<'a>(BTreeMap<Place, Vec<(u32, u32, &'a str)>>);
-
-impl<'a> Sources<'a> {
-    fn new(program: &'a Program) -> Self {
-        let mut runs: BTreeMap<Place, Vec<_>> = BTreeMap::new();
-        for symbol in &program.symbols {
-            let run = (symbol.first, symbol.count, symbol.name.as_str());
-            runs.entry(symbol.place).or_default().push(run);
-        }
-        runs.values_mut().for_each(|runs| runs.sort_unstable());
-        Self(runs)
-    }
-
-    fn of(&self, item: &Item) -> Option<&'a str> {
-        let place = match item.slot {
-            Slot::Word(engine) => Place::Words(engine),
-            Slot::Dma(_) => Place::Dma,
-        };
-        let runs = self.0.get(&place)?;
-        let after = runs.partition_point(|run| run.0 <= item.place);
-        let &(first, count, name) = runs.get(after.checked_sub(1)?)?;
-        (item.place - first < count).then_some(name)
-    }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use partita::isa::Target;
 use regex::Regex;
 
 /// A file with its cases.
@@ -365,7 +366,7 @@ fn for_targets(commands: Vec<Command>, targets: &[String]) -> Vec<Command> {
         }
     }
     for command in &mut out {
-        let own = command.target().unwrap_or("cayman").to_owned();
+        let own = command.target().map_or_else(|| Target::default().to_string(), str::to_owned);
         command.checks.retain(|check| check.target.as_ref().is_none_or(|target| *target == own));
     }
     out

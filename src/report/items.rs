@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use partita::backend::cost::{Profile, dma_cost, queue_costs};
 use partita::backend::program::{Place, Program, Slot};
 use partita::isa::dma::{self, Descriptor};
+use partita::isa::word::WORD_BYTES;
 use partita::isa::{Events, Field, Header, Opcode, Target, Word, asm};
 use serde::Serialize;
+
+use crate::sources::Sources;
 
 /// All items, as columns: row `n` is step `n` of the program order.
 #[derive(Default, Serialize)]
@@ -143,7 +146,7 @@ impl Items {
         asm::format_into(&mut text, word, target, &|_| None);
         self.text.push(String::from_utf8_lossy(&text).into_owned());
         self.hex.push(bytes(&word.0));
-        let (layout, values, name) = match Opcode::from_number(word.0[0]) {
+        let (layout, values, name) = match Opcode::from_number(word.opcode_byte()) {
             Some(opcode) => {
                 let own = opcode.info().layout();
                 let all = [Header::LAYOUT, Events::LAYOUT, own].into_iter().flat_map(|l| l.fields);
@@ -155,8 +158,8 @@ impl Items {
                 (layout, values, opcode.mnemonic())
             }
             None => {
-                let fields = vec![("opcode", 0, 1), ("bytes", 1, 63)];
-                let values = vec![format!("{:#04x}", word.0[0]), bytes(&word.0[1..])];
+                let fields = vec![("opcode", 0, 1), ("bytes", 1, WORD_BYTES - 1)];
+                let values = vec![format!("{:#04x}", word.opcode_byte()), bytes(&word.0[1..])];
                 (Layout { name: "unknown".to_owned(), fields }, values, "unknown")
             }
         };
@@ -211,28 +214,6 @@ fn field_of(text: &str, field: &str) -> String {
         rest.get(..end.map_or(rest.len(), |(end, _)| end)).unwrap_or_default()
     });
     values.collect::<Vec<_>>().join(" ")
-}
-
-/// The value that each word and descriptor was emitted for.
-struct Sources<'a>(BTreeMap<Place, Vec<(usize, usize, &'a str)>>);
-
-impl<'a> Sources<'a> {
-    fn new(program: &'a Program) -> Self {
-        let mut runs: BTreeMap<Place, Vec<_>> = BTreeMap::new();
-        for symbol in &program.symbols {
-            let run = (symbol.first as usize, symbol.count as usize, symbol.name.as_str());
-            runs.entry(symbol.place).or_default().push(run);
-        }
-        runs.values_mut().for_each(|runs| runs.sort_unstable());
-        Self(runs)
-    }
-
-    fn of(&self, list: Place, place: usize) -> Option<&'a str> {
-        let runs = self.0.get(&list)?;
-        let after = runs.partition_point(|run| run.0 <= place);
-        let &(first, count, name) = runs.get(after.checked_sub(1)?)?;
-        (place - first < count).then_some(name)
-    }
 }
 
 #[cfg(test)]

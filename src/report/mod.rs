@@ -19,6 +19,7 @@ use partita::passes::Compiled;
 use serde::Serialize;
 
 use crate::cmd::cost::Costed;
+use crate::cmd::opt::counts;
 use crate::cmd::opt::remarks::PlacedRemark;
 use crate::failure::{Failure, Outcome};
 use crate::graph::{self, clipped};
@@ -74,9 +75,7 @@ impl Data {
         data.entry = entry.to_owned();
         data.source = clipped_lines(&source.text);
         data.pipeline = program.meta.pipeline.join(",");
-        for (pass, name, count) in stats {
-            *data.stats.entry(pass).or_default().entry(name).or_default() += count;
-        }
+        data.stats = counts(stats);
         data.remarks =
             remarks.into_iter().map(|remark| PlacedRemark::new(remark, source)).collect();
         data.words_of(&tpb_module, entry, &program)?;

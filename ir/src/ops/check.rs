@@ -5,7 +5,7 @@ use std::fmt;
 /// How two tensors are compared. Operands: the value, and the one expected; no results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CheckOp {
-    /// Equal bits, except that NaN equals NaN.
+    /// Equal numbers: NaN equals NaN, and zeros of either sign are one.
     Eq,
     /// No further apart than a number; NaN equals NaN, infinities their like.
     AlmostEq { tolerance: f64 },

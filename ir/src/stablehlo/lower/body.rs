@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::shape::spread;
-use super::{Call, Code, Diagnostic, Fault, Lower, Region, Slot, Span, wrong};
+use super::{Call, Code, Diagnostic, Fault, Lower, Region, Span, wrong};
 use crate::builder::FuncBuilder;
 use crate::data::TensorData;
 use crate::entity::ValueId;
@@ -125,7 +125,7 @@ impl<'f, 's> Lower<'f, 's> {
         let returned = self.block(region);
         self.lifted = outer;
         self.scopes.pop();
-        let slots: Vec<Slot> = returned.map(|(_, slots)| slots).ok_or_else(said)?;
+        let slots = returned.ok_or_else(said)?;
         let mut values = Values::new();
         for slot in slots {
             let value = slot.ok_or_else(said)?;
@@ -203,7 +203,7 @@ impl<'f, 's> Lower<'f, 's> {
             .map(|dtype| trial.b.arg("a", TensorType::new(shape, dtype)))
             .collect();
         trial.bind_args(&region.args, &args);
-        let (_, slots) = trial.block(region)?;
+        let slots = trial.block(region)?;
         let results: Vec<ValueId> = slots.into_iter().collect::<Option<_>>()?;
         if !trial.diagnostics.is_empty() || results.len() != 2 {
             return None;

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::body::said;
 use super::table::is_check;
-use super::{Attr, Call, Code, Diagnostic, Fault, Lower, Made, Slot};
+use super::{Attr, Call, Code, Diagnostic, Fault, Lower, Made};
 use crate::entity::ValueId;
 use crate::stablehlo::read::File;
 use crate::stablehlo::read::syntax::Op;
@@ -100,7 +100,7 @@ fn in_line<'f, 's>(lower: &mut Lower<'f, 's>, call: &Call<'f, 's>, name: &'s str
     let returned = lower.block(body);
     lower.calls.pop();
     lower.scopes = outer;
-    let slots: Vec<Slot> = returned.map(|(_, slots)| slots).ok_or_else(said)?;
+    let slots = returned.ok_or_else(said)?;
     let values: SmallVec<[ValueId; 1]> =
         slots.into_iter().collect::<Option<_>>().ok_or_else(said)?;
     Ok(values)

@@ -222,8 +222,7 @@ impl<'f, 's> Lower<'f, 's> {
         self.calls.push(func.name);
         let slots = self.block(body);
         self.calls.pop();
-        let values: Option<Vec<ValueId>> = slots.map(|(_, slots)| slots)?.into_iter().collect();
-        let values = values?;
+        let values: Vec<ValueId> = slots?.into_iter().collect::<Option<_>>()?;
         self.check_results(func, &values);
         Some(values)
     }
@@ -255,7 +254,7 @@ impl<'f, 's> Lower<'f, 's> {
     }
 
     /// The operations of a region up to its `return`, and what is returned.
-    fn block(&mut self, region: &'f Region<'s>) -> Option<(&'f HloOp<'s>, Vec<Slot>)> {
+    fn block(&mut self, region: &'f Region<'s>) -> Option<Vec<Slot>> {
         if region.blocks > 1 {
             let message = "a region of several blocks is not compiled";
             self.report(Box::new(Diagnostic::error(Code::HloOp, message, region.span)));
@@ -265,8 +264,7 @@ impl<'f, 's> Lower<'f, 's> {
                 return None;
             }
             if matches!(op.name, "return" | "func.return" | "stablehlo.return" | "chlo.return") {
-                let slots = op.operands.iter().map(|operand| self.resolve(operand)).collect();
-                return Some((op, slots));
+                return Some(op.operands.iter().map(|operand| self.resolve(operand)).collect());
             }
             if self.ops_left == 0 {
                 let message = format!("the function would have more than {MAX_OPS} operations");

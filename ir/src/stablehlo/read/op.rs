@@ -448,7 +448,9 @@ impl<'s> Parser<'s> {
                     continue;
                 }
                 if p.peek().is_none() {
-                    return Err(p.expected("an operation or `}`").also_open(start));
+                    let mut error = p.expected("an operation or `}`");
+                    *error = error.also(Span::new(start, start + 1), "opened here");
+                    return Err(error);
                 }
                 let op = p.op()?;
                 region.ops.push(op);
@@ -456,18 +458,6 @@ impl<'s> Parser<'s> {
             region.span = p.since(start);
             Ok(region)
         })
-    }
-}
-
-trait AlsoOpen {
-    fn also_open(self, at: usize) -> Self;
-}
-
-impl AlsoOpen for Box<Diagnostic> {
-    /// Points at the brace that was never closed.
-    fn also_open(mut self, at: usize) -> Self {
-        *self = self.also(Span::new(at, at + 1), "opened here");
-        self
     }
 }
 
