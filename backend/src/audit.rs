@@ -138,14 +138,13 @@ fn limited(findings: Vec<Finding>) -> Vec<Finding> {
 
 /// A warning that lists signals that no order is drawn from.
 fn unprovable_signals(queues: &Queues<'_>, system: &System) -> Option<Finding> {
-    let waited = |signal: &usize| {
-        let mut items = queues.queues.iter().flat_map(|queue| &queue.items);
-        items.any(|item| item.waits.iter().any(|wait| wait.0 == *signal))
-    };
+    let items = queues.queues.iter().flat_map(|queue| &queue.items);
+    let waited: BTreeSet<usize> =
+        items.flat_map(|item| &item.waits).map(|&(signal, _)| signal).collect();
     let notes: Vec<String> = system
         .unprovable
         .keys()
-        .filter(|signal| waited(signal))
+        .filter(|signal| waited.contains(signal))
         .filter_map(|&signal| system.note(signal))
         .collect();
     let message = "some waits order nothing that can be relied on";
@@ -205,8 +204,12 @@ impl Auditor<'_> {
         let ranks = self.ranks();
         let found = std::mem::take(&mut races.found);
         let racing: BTreeSet<Id> = found.iter().flat_map(|race| race.items).collect();
-        for race in found {
-            let finding = self.race(race, &ranks);
+        for (told, race) in found.into_iter().enumerate() {
+            // Those beyond are only counted.
+            let finding = match told < TOLD {
+                true => self.race(race, &ranks),
+                false => Finding::error(Code::Race, ""),
+            };
             self.findings.push(finding);
         }
         self.never_written(&racing);

@@ -85,9 +85,6 @@ pub struct Item {
     pub end_ps: u64,
     /// What it started after.
     pub after: After,
-    /// Its part of [`Timeline::signals`].
-    pub first_signal: u32,
-    pub signals: u32,
 }
 
 /// Why an item did not start earlier.
@@ -140,12 +137,6 @@ impl Timeline {
             .get(track.first as usize..)
             .and_then(|items| items.get(..track.count as usize))
             .unwrap_or(&[])
-    }
-
-    /// What satisfied the waits of an item.
-    pub fn signals_of(&self, item: &Item) -> &[Signal] {
-        let first = item.first_signal as usize;
-        self.signals.get(first..).and_then(|all| all.get(..item.signals as usize)).unwrap_or(&[])
     }
 
     /// The order in which items completed, as steps of their queues: a sequential order in which every effect finds

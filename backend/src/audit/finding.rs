@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use partita_ir::diag::{Code, Severity};
 use partita_ir::{Diagnostic, Span};
-use partita_isa::{Instruction, asm, dma};
 use serde::Serialize;
 
 use super::access::Space;
@@ -69,24 +68,17 @@ impl std::fmt::Display for Bytes {
 impl ItemRef {
     /// The item at `index` of the queue `slot`; `at` is its index in [`Program::dma`] or among the engine's words.
     pub(super) fn new(program: &Program, slot: Slot, index: usize, at: usize) -> Self {
-        let (place, text) = match slot {
-            Slot::Word(engine) => {
-                let word = program.words.get(&engine).and_then(|words| words.get(at));
-                let text =
-                    word.map(|word| asm::format_plain(&Instruction::decode(word), &program.target));
-                (Place::Words(engine), text)
-            }
-            Slot::Dma(_) => {
-                let text = program.dma.get(at).map(|desc| dma::format_plain(desc, &program.target));
-                (Place::Dma, text)
-            }
+        let place = match slot {
+            Slot::Word(engine) => Place::Words(engine),
+            Slot::Dma(_) => Place::Dma,
         };
         let holds = |symbol: &&crate::program::Symbol| {
             let first = symbol.first as usize;
             symbol.place == place && first <= at && at - first < symbol.count as usize
         };
         let source = program.symbols.iter().find(holds).map(|symbol| symbol.name.clone());
-        Self { queue: slot.to_string(), index, text: text.unwrap_or_default(), source }
+        let text = program.item_text(slot, at).unwrap_or_default();
+        Self { queue: slot.to_string(), index, text, source }
     }
 
     /// `dve[3]`.

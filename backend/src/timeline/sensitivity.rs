@@ -1,11 +1,13 @@
 //! What the makespan hangs on: each assumed figure is raised by a tenth, and the program simulated again.
 
+use std::collections::BTreeSet;
+
+use partita_isa::{CostClass, Engine, Opcode};
 use serde::Serialize;
 
 use super::simulate;
 use crate::cost::{AssumedFigure, Profile};
 use crate::program::Program;
-use partita_isa::{Instruction, Opcode};
 
 /// How the makespan answers to one assumed figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,18 +23,19 @@ pub struct Sensitivity {
 
 /// The assumed figures that the makespan answers to, the strongest first. Schedules are not remade: the words stay.
 pub fn sensitivity(program: &Program, profile: &Profile, makespan_ps: u64) -> Vec<Sensitivity> {
-    let used = |figure: &AssumedFigure| {
-        let Some(engine) = figure.engine else {
-            return !figure.path.starts_with("dma.") || !program.dma.is_empty();
-        };
-        let words = program.words.get(&engine).map_or(&[][..], Vec::as_slice);
-        !words.is_empty()
-            && figure.class.is_none_or(|class| {
-                words.iter().any(|word| {
-                    let opcode: Option<Opcode> = Instruction::decode(word).opcode();
-                    opcode.is_some_and(|opcode| opcode.info().cost == class)
-                })
+    let classes: BTreeSet<(Engine, CostClass)> = program
+        .words
+        .iter()
+        .flat_map(|(&engine, words)| {
+            words.iter().filter_map(move |word| {
+                Some((engine, Opcode::from_number(word.opcode_byte())?.info().cost))
             })
+        })
+        .collect();
+    let used = |figure: &AssumedFigure| match (figure.engine, figure.class) {
+        (None, _) => !figure.path.starts_with("dma.") || !program.dma.is_empty(),
+        (Some(engine), Some(class)) => classes.contains(&(engine, class)),
+        (Some(engine), None) => program.words.get(&engine).is_some_and(|words| !words.is_empty()),
     };
     let mut found: Vec<Sensitivity> = profile
         .assumed()

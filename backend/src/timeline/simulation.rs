@@ -112,8 +112,6 @@ impl<'a> Simulation<'a> {
                     moving_ps: 0,
                     end_ps: 0,
                     after: After::Start,
-                    first_signal: 0,
-                    signals: 0,
                 });
             }
         }
@@ -384,12 +382,16 @@ impl<'a> Simulation<'a> {
         self.tasks.push_back(Task::Reach(queue));
     }
 
+    /// From the start of a descriptor to its first byte.
+    fn latency_ps(&self) -> u64 {
+        (self.profile.dma.latency_ns.value * 1e3).round() as u64
+    }
+
     fn begin_descriptor(&mut self, queue: usize, id: ItemId, now: u64) {
         if self.under_way == 1 {
             self.busy[0].0 = now;
         }
-        let latency = (self.profile.dma.latency_ns.value * 1e3).round() as u64;
-        let first_byte = now.saturating_add(latency);
+        let first_byte = now.saturating_add(self.latency_ps());
         self.events.push(Reverse((first_byte, Event::Latency { queue, item: id })));
         self.queues[queue].next += 1;
         self.tasks.push_back(Task::Reach(queue));
@@ -441,7 +443,7 @@ impl<'a> Simulation<'a> {
         }
         self.last_ended = Some(id);
         self.complete(id, now);
-        let latency = (self.profile.dma.latency_ns.value * 1e3).round() as u64;
+        let latency = self.latency_ps();
         let is_due = following < issued
             && self.items[following as usize].start_ps.saturating_add(latency) <= now;
         if is_due {
@@ -468,16 +470,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn finish(self) -> Timeline {
-        let Self { mut items, mut signals, .. } = self;
+        let Self { items, mut signals, .. } = self;
         signals.sort_by_key(|signal| signal.to);
-        for signal in &signals {
-            items[signal.to as usize].signals += 1;
-        }
-        let mut first = 0;
-        for item in &mut items {
-            item.first_signal = first;
-            first += item.signals;
-        }
         let tracks = self.loads.queues.iter().map(|queue| Track {
             slot: queue.slot,
             first: queue.first,

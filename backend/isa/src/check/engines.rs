@@ -119,6 +119,6 @@ impl Checker<'_> {
 
 /// A code of a 64-bit type.
 #[inline]
-fn is_wide(code: u8) -> bool {
+pub(super) fn is_wide(code: u8) -> bool {
     Dtype::from_code(code).is_some_and(Dtype::is_64_bit)
 }

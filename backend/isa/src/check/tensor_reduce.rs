@@ -1,7 +1,7 @@
 //! Rules TR, TTR and RB (ISA 9.5 to 9.7): reductions.
 
 use super::checker::{Checker, Under};
-use super::engines::EngineRules;
+use super::engines::{EngineRules, is_wide};
 use super::three::is_packed;
 use super::two::Two;
 use crate::alu::AluOp;
@@ -226,8 +226,7 @@ impl Checker<'_> {
             let under = Under::inside(outer, &rules::TR_E1);
             self.op(op, under, &f::op, |op| !op.is_tensor_reduce_int());
             for (code, field) in dtypes {
-                let narrow = !Dtype::from_code(code).is_some_and(Dtype::is_64_bit);
-                self.require(narrow, under, field, "at most 32 bits");
+                self.require(!is_wide(code), under, field, "at most 32 bits");
             }
         }
         if bitvec {
@@ -254,8 +253,7 @@ impl Checker<'_> {
         self.whole_tiles(&t.src, Under::new(&rules::TTR_3));
         self.kept_count(b, t, Under::inside(Some(&rules::TTR_4), &rules::TR_10));
         for (code, field) in [(b.in_dtype, &f::in_dtype), (b.out_dtype, &f::out_dtype)] {
-            let narrow = !Dtype::from_code(code).is_some_and(Dtype::is_64_bit);
-            self.require(narrow, Under::new(&rules::TTR_5), field, "at most 32 bits");
+            self.require(!is_wide(code), Under::new(&rules::TTR_5), field, "at most 32 bits");
         }
         self.not_indirect(&t.src, Under::new(&rules::TTR_1));
         self.reduce_engine(b, op, Some(&rules::TTR_E1), bitvec)
