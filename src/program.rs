@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use partita::ir::checks::{self, Check};
 use partita::ir::diag::{Code, render_all};
 use partita::ir::ops::OpKind;
 use partita::ir::stablehlo::{self, Lowered, Signature, Text};
 use partita::ir::{Diagnostic, Func, Module, Source, Span, text};
 use partita::isa::Target;
+use partita::passes::fuse::Mode;
+use partita::passes::{self, Pipeline};
 
 use crate::cli::{Common, InputFormat};
 use crate::failure::{Failure, Outcome, say, style};
@@ -22,6 +25,40 @@ pub struct Choice {
     pub entry: Option<String>,
     #[command(flatten)]
     pub reading: HloFlags,
+    #[command(flatten)]
+    pub fusion: Fusion,
+}
+
+/// Flags of everything that compiles.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Fusion {
+    /// How forms of operations are found that fewer words do: not at all, the first of each operation, or the
+    /// cheapest of all [default: egg]
+    #[arg(long, value_name = "MODE", value_parser = mode())]
+    pub fuse: Option<Mode>,
+}
+
+impl Fusion {
+    /// These passes, or all, with the fusions that are wanted.
+    pub fn pipeline(self, passes: Option<&Pipeline>) -> Pipeline {
+        let pipeline = passes.cloned().unwrap_or_default();
+        match self.fuse {
+            Some(mode) => pipeline.fusing(mode),
+            None => pipeline,
+        }
+    }
+
+    /// How to compile with all passes.
+    pub fn options(self) -> passes::Options {
+        passes::Options { pipeline: self.pipeline(None), ..passes::Options::default() }
+    }
+}
+
+/// The ways to find forms, by name.
+fn mode() -> impl TypedValueParser<Value = Mode> {
+    let named = |name: String| Mode::ALL.into_iter().find(|mode| mode.name() == name);
+    PossibleValuesParser::new(Mode::NAMES)
+        .map(move |name| named(name).unwrap_or_default())
 }
 
 /// Flags of everything that reads StableHLO.

@@ -59,7 +59,7 @@ pub fn run(options: &Options) -> Outcome {
     let want = eval_bounded(func, &inputs, &options_of_eval, &BoundOptions::default())
         .map_err(Failure::message)?;
     let trial = Trial { entry: &func.name, target, inputs, want, options: options_of_eval };
-    let pipeline = options.passes.clone().unwrap_or_default();
+    let pipeline = options.choice.fusion.pipeline(options.passes.as_ref());
     let found = bisect(&pipeline, &module, &Context::new(target), &mut |module, rest| {
         trial.judge(module, rest)
     });

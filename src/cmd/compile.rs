@@ -89,6 +89,7 @@ pub fn run(options: &Options) -> Outcome {
         Some(pipeline) => pipeline.clone(),
         None => super::opt::part(options.from, options.to)?,
     };
+    let pipeline = options.choice.fusion.pipeline(Some(&pipeline));
     let (file, format) = (&options.file, options.input_format);
     let loaded = load_file(file, format, "is compiled already", &options.choice, &options.common)?;
     let entry = loaded.only()?;
@@ -132,7 +133,7 @@ pub fn compile(
     common: &Common,
 ) -> Outcome<Compilation> {
     let loaded = load(source, language, choice, common)?;
-    compile_entry(&loaded.only()?, common, &passes::Options::default(), &mut ())
+    compile_entry(&loaded.only()?, common, &choice.fusion.options(), &mut ())
 }
 
 /// Compiles each function that is to be run.
@@ -143,7 +144,7 @@ pub fn compile_each(
     common: &Common,
 ) -> Outcome<Vec<Compilation>> {
     let loaded = load(source, language, choice, common)?;
-    let options = passes::Options::default();
+    let options = choice.fusion.options();
     loaded.each().map(|entry| compile_entry(&entry, common, &options, &mut ())).collect()
 }
 

@@ -23,7 +23,7 @@ use crate::cli::{Common, Format, InputFormat};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
 use crate::input::{self, Language, Reading};
-use crate::program::{HloFlags, load_all};
+use crate::program::{Fusion, HloFlags, load_all};
 use dot::{Dot, EGraphs};
 use remarks::{PlacedRemark, RemarkFilter};
 use watch::Watcher;
@@ -92,6 +92,8 @@ pub struct Options {
     pub input_format: Option<InputFormat>,
     #[command(flatten)]
     pub reading: HloFlags,
+    #[command(flatten)]
+    pub fusion: Fusion,
     /// With json, the result is one record with the IR, the counts and the remarks.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -175,7 +177,7 @@ impl Plan {
             None => part(options.from, options.to)?,
         };
         Ok(Self {
-            pipeline,
+            pipeline: options.fusion.pipeline(Some(&pipeline)),
             target: options.common.target,
             fuel: Fuel { left: options.rewrite_limit, ..Fuel::default() },
             verify: !options.no_verify,

@@ -75,7 +75,8 @@ pub fn run(options: &Options) -> Outcome {
     let (module, _) = chosen.alone()?;
     let target = options.common.target_or(chosen.target);
     let entry = &chosen.func.name;
-    let mut trial = Trial { what: &options.what, entry, target, failed: None };
+    let compiling = options.choice.fusion.options();
+    let mut trial = Trial { what: &options.what, entry, target, compiling, failed: None };
     if options.what.panics {
         // The panics of candidates are what is looked for, not news.
         std::panic::set_hook(Box::new(|_| {}));
@@ -113,6 +114,7 @@ struct Trial<'a> {
     what: &'a Interest,
     entry: &'a str,
     target: Target,
+    compiling: passes::Options,
     /// The script cannot be run.
     failed: Option<Failure>,
 }
@@ -137,7 +139,7 @@ impl Trial<'_> {
     }
 
     fn compile(&self, module: &Module) -> Result<Compiled, Vec<Diagnostic>> {
-        passes::compile(module, self.entry, &self.target, &passes::Options::default())
+        passes::compile(module, self.entry, &self.target, &self.compiling)
     }
 
     /// True when the words run and give something that the reference's bound does not allow.

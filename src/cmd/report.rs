@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> Outcome {
             let loaded = load(source, language, &options.choice, &options.common)?;
             let entry = loaded.only()?;
             let target = options.common.target_or(entry.target);
-            let pipeline = options.passes.clone().unwrap_or_default();
+            let pipeline = options.choice.fusion.pipeline(options.passes.as_ref());
             let settings = passes::Options { pipeline, ..passes::Options::default() };
             let mut stages = Stages::new(&loaded.source, target);
             let made = compile::compile_entry(&entry, &options.common, &settings, &mut stages)?;

@@ -208,25 +208,135 @@ fn input_form(classes: &[Class], greedy: &Choice) -> Choice {
     classes.iter().zip(greedy).map(|(class, fallback)| first(class).or(*fallback)).collect()
 }
 
+/// A choice with what the roots need of it, kept up to date as single choices change.
+struct Needed<'a> {
+    classes: &'a [Class],
+    choice: Choice,
+    /// How many chosen nodes that are needed read each class; a root counts as one.
+    users: Vec<u32>,
+    /// Places in an order in which each needed class stands after those it reads; of others, none that counts.
+    places: Vec<usize>,
+    cost: u64,
+    /// Classes seen by the search that has this number.
+    seen: Vec<u32>,
+    search: u32,
+}
+
+impl<'a> Needed<'a> {
+    /// None when a choice is missing or the choices run in a circle.
+    fn new(classes: &'a [Class], choice: Choice, roots: &[usize]) -> Option<Self> {
+        let count = classes.len();
+        let mut needed = Self {
+            classes,
+            users: vec![0; count],
+            places: vec![0; count],
+            cost: total(classes, &choice, roots)?,
+            seen: vec![0; count],
+            search: 0,
+            choice,
+        };
+        needed.arrange(roots)?;
+        for class in order(classes, &needed.choice, roots)? {
+            for &child in &needed.node(class)?.children {
+                needed.users[child] += 1;
+            }
+        }
+        roots.iter().for_each(|&root| needed.users[root] += 1);
+        Some(needed)
+    }
+
+    fn arrange(&mut self, roots: &[usize]) -> Option<Vec<usize>> {
+        let order = order(self.classes, &self.choice, roots)?;
+        order.iter().enumerate().for_each(|(place, &class)| self.places[class] = place);
+        Some(order)
+    }
+
+    fn node(&self, class: usize) -> Option<&'a Candidate> {
+        self.classes.get(class)?.nodes.get((*self.choice.get(class)?)?)
+    }
+
+    /// Whether a class is the one sought or rests on it, by the choices made.
+    fn rests_on(&mut self, start: &[usize], sought: usize) -> bool {
+        self.search += 1;
+        let mut waiting: Vec<usize> = start.to_vec();
+        while let Some(class) = waiting.pop() {
+            if class == sought {
+                return true;
+            }
+            // What stands before it cannot rest on it.
+            let before = self.users[class] > 0 && self.places[class] < self.places[sought];
+            if before || std::mem::replace(&mut self.seen[class], self.search) == self.search {
+                continue;
+            }
+            match self.node(class) {
+                Some(node) => waiting.extend(&node.children),
+                // Without a choice there is nothing to take.
+                None => return true,
+            }
+        }
+        false
+    }
+
+    /// Takes another node for a class that is needed; the places are those of before.
+    fn switch(&mut self, class: usize, number: usize) {
+        let (old, new) = (self.node(class), self.classes[class].nodes.get(number));
+        let (Some(old), Some(new)) = (old, new) else { return };
+        self.choice[class] = Some(number);
+        self.cost = self.cost.saturating_add(new.cost);
+        new.children.iter().for_each(|&child| self.take(child));
+        self.cost = self.cost.saturating_sub(old.cost);
+        old.children.iter().for_each(|&child| self.leave(child));
+    }
+
+    fn take(&mut self, class: usize) {
+        let mut waiting = vec![class];
+        while let Some(class) = waiting.pop() {
+            self.users[class] += 1;
+            if self.users[class] == 1
+                && let Some(node) = self.node(class)
+            {
+                self.cost = self.cost.saturating_add(node.cost);
+                waiting.extend(&node.children);
+            }
+        }
+    }
+
+    fn leave(&mut self, class: usize) {
+        let mut waiting = vec![class];
+        while let Some(class) = waiting.pop() {
+            self.users[class] = self.users[class].saturating_sub(1);
+            if self.users[class] == 0
+                && let Some(node) = self.node(class)
+            {
+                self.cost = self.cost.saturating_sub(node.cost);
+                waiting.extend(&node.children);
+            }
+        }
+    }
+}
+
 /// Tries other nodes where there are any, as long as the whole gets cheaper.
 pub fn improve(classes: &[Class], choice: &mut Choice, roots: &[usize]) -> Option<u64> {
-    let mut best = total(classes, choice, roots)?;
+    let mut needed = Needed::new(classes, std::mem::take(choice), roots)?;
     for _ in 0..MAX_IMPROVEMENTS {
         let mut improved = false;
-        for class in order(classes, choice, roots)? {
+        for class in needed.arrange(roots)? {
             let nodes = &classes[class].nodes;
             for number in 0..nodes.len() {
-                let kept = choice[class];
-                if kept == Some(number) {
+                let kept = needed.choice[class];
+                if kept == Some(number) || needed.users[class] == 0 {
                     continue;
                 }
-                choice[class] = Some(number);
-                match total(classes, choice, roots) {
-                    Some(cost) if cost < best => {
-                        best = cost;
-                        improved = true;
-                    }
-                    _ => choice[class] = kept,
+                if needed.rests_on(&nodes[number].children, class) {
+                    continue;
+                }
+                let before = needed.cost;
+                needed.switch(class, number);
+                if needed.cost < before {
+                    improved = true;
+                    needed.arrange(roots)?;
+                } else if let Some(kept) = kept {
+                    needed.switch(class, kept);
                 }
             }
         }
@@ -234,7 +344,8 @@ pub fn improve(classes: &[Class], choice: &mut Choice, roots: &[usize]) -> Optio
             break;
         }
     }
-    Some(best)
+    *choice = needed.choice;
+    Some(needed.cost)
 }
 
 /// The extraction of a window.
@@ -377,10 +488,16 @@ mod tests {
             let found = extract(&classes, &roots).expect("the program is a form");
             let best = exhaustive(&classes, &roots).expect("the program is a form");
             assert!(found.cost <= found.input_cost && found.cost >= best);
+            // Acyclic, each choice a node of its class, and the cost that of what is needed.
             assert_eq!(total(&classes, &found.choice, &roots), Some(found.cost));
+            for &class in &found.order {
+                let chosen = found.choice[class].expect("a choice");
+                assert!(chosen < classes[class].nodes.len());
+            }
             found_sum += found.cost;
             best_sum += best;
         }
-        assert!(found_sum * 100 <= best_sum * 103, "{found_sum} over {best_sum}");
+        // Measured: 1.5 per cent above the best there is.
+        assert!(found_sum * 1000 <= best_sum * 1015, "{found_sum} over {best_sum}");
     }
 }

@@ -4,13 +4,14 @@ use egg::{
     Analysis, Applier, DidMerge, EGraph, Id, Language as _, PatternAst, Rewrite, SearchMatches,
     Searcher, Subst, Symbol, Var,
 };
+use partita_ir::ops::TensorOpName;
 use partita_ir::{Func, TensorType, ValueId};
 use partita_isa::Target;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::language::{Head, Node, Table};
-use super::rules::{Link, Refusal, Rule};
+use super::rules::{Draft, Link, Refusal, Rule};
 use crate::rewrite::Fuel;
 
 /// The e-graph of a window.
@@ -69,7 +70,8 @@ pub struct Facts {
     pub fault: Option<String>,
     /// The rule at work.
     current: &'static str,
-    done: FxHashSet<(usize, Chain)>,
+    /// Chains that every rule about them has seen.
+    done: FxHashSet<Chain>,
 }
 
 impl Analysis<Node> for Facts {
@@ -113,21 +115,36 @@ impl Facts {
     }
 }
 
-/// A rule as egg sees it: every class with a node of the rule's first kind is
-/// looked at, and the applier finds what fits there.
+/// Rules about the same kinds of operations, as egg sees them: every class with a node of the first kind is looked at,
+/// and the applier finds what fits there.
+#[derive(Clone)]
 struct Bridge {
-    number: usize,
-    rule: &'static Rule,
+    chain: &'static [TensorOpName],
+    /// With their numbers.
+    rules: Vec<(usize, &'static Rule)>,
 }
 
-/// The rules in the form that egg takes, in their order.
+impl Bridge {
+    fn head(&self) -> Head {
+        self.chain.first().map_or(Head::Leaf, |&kind| Head::Op(kind))
+    }
+}
+
+/// The rules in the form that egg takes, in the order of the first of each kind.
 pub fn rewrites(rules: impl Iterator<Item = (usize, &'static Rule)>) -> Vec<Rewrite<Node, Facts>> {
-    rules
-        // Neither side has variables, so nothing can be unbound.
-        .filter_map(|(number, rule)| {
-            Rewrite::new(rule.name, Bridge { number, rule }, Bridge { number, rule }).ok()
-        })
-        .collect()
+    let mut bridges: Vec<Bridge> = Vec::new();
+    for (number, rule) in rules {
+        match bridges.iter_mut().find(|bridge| bridge.chain == rule.chain) {
+            Some(bridge) => bridge.rules.push((number, rule)),
+            None => bridges.push(Bridge { chain: rule.chain, rules: vec![(number, rule)] }),
+        }
+    }
+    // Neither side has variables, so nothing can be unbound.
+    let rewrite = |bridge: Bridge| {
+        let name = bridge.rules.first().map_or("", |(_, rule)| rule.name);
+        Rewrite::new(name, bridge.clone(), bridge).ok()
+    };
+    bridges.into_iter().filter_map(rewrite).collect()
 }
 
 impl Searcher<Node, Facts> for Bridge {
@@ -137,7 +154,7 @@ impl Searcher<Node, Facts> for Bridge {
         class: Id,
         _: usize,
     ) -> Option<SearchMatches<'_, Node>> {
-        let head = Head::Op(self.rule.root());
+        let head = self.head();
         let fits = graph[class].nodes.iter().any(|node| node.head == head);
         fits.then(|| SearchMatches {
             eclass: class,
@@ -147,7 +164,7 @@ impl Searcher<Node, Facts> for Bridge {
     }
 
     fn search_with_limit(&self, graph: &Graph, limit: usize) -> Vec<SearchMatches<'_, Node>> {
-        let Some(classes) = graph.classes_for_op(&Head::Op(self.rule.root())) else {
+        let Some(classes) = graph.classes_for_op(&self.head()) else {
             return Vec::new();
         };
         let mut classes: Vec<Id> = classes.collect();
@@ -173,23 +190,27 @@ impl Applier<Node, Facts> for Bridge {
         _: Symbol,
     ) -> Vec<Id> {
         let mut chains = Vec::new();
-        find_chains(graph, class, self.rule.chain, &mut SmallVec::new(), &mut chains);
+        find_chains(graph, class, self.chain, &mut SmallVec::new(), &mut chains);
         let mut changed = Vec::new();
         for chain in chains {
-            if graph.analysis.fuel.is_empty()
-                || !graph.analysis.done.insert((self.number, chain.clone()))
-            {
+            if graph.analysis.fuel.is_empty() || !graph.analysis.done.insert(chain.clone()) {
                 continue;
             }
-            match self.build(graph, &chain) {
-                Ok(route) => {
-                    if let Some(made) = self.unite(graph, class, &chain, &route) {
-                        changed.push(made);
-                    }
+            let (inputs, reads) = inputs_of(&chain);
+            let mut draft = None;
+            for &(number, rule) in &self.rules {
+                if graph.analysis.fuel.is_empty() {
+                    break;
                 }
-                Err(Refusal::NoMatch) => {}
-                Err(refusal) => {
-                    graph.analysis.refused.push(Refused { rule: self.number, class, refusal })
+                match route(graph, rule, &chain, &inputs, &reads, &mut draft) {
+                    Ok(route) => {
+                        let fit = Fit { number, rule, class, inputs: &inputs };
+                        changed.extend(fit.unite(graph, &route));
+                    }
+                    Err(Refusal::NoMatch) => {}
+                    Err(refusal) => {
+                        graph.analysis.refused.push(Refused { rule: number, class, refusal })
+                    }
                 }
             }
         }
@@ -205,7 +226,7 @@ impl Applier<Node, Facts> for Bridge {
 fn find_chains(
     graph: &Graph,
     class: Id,
-    kinds: &[partita_ir::ops::TensorOpName],
+    kinds: &[TensorOpName],
     path: &mut Chain,
     found: &mut Vec<Chain>,
 ) {
@@ -235,9 +256,9 @@ fn find_chains(
 }
 
 /// The classes that a chain reads, each once, and what each of its operations reads.
-fn inputs_of(chain: &Chain) -> (SmallVec<[Id; 2]>, Vec<Reads>) {
+fn inputs_of(chain: &Chain) -> (SmallVec<[Id; 2]>, SmallVec<[Reads; 2]>) {
     let mut inputs: SmallVec<[Id; 2]> = SmallVec::new();
-    let mut reads = Vec::with_capacity(chain.len());
+    let mut reads = SmallVec::new();
     for (node, next) in chain {
         let read = |(place, child): (usize, &Id)| {
             if Some(place) == *next {
@@ -254,26 +275,39 @@ fn inputs_of(chain: &Chain) -> (SmallVec<[Id; 2]>, Vec<Reads>) {
     (inputs, reads)
 }
 
-impl Bridge {
-    /// What the rule makes of a chain, as a function of the chain's inputs.
-    fn build(&self, graph: &Graph, chain: &Chain) -> Result<Func, Refusal> {
-        let facts = &graph.analysis;
-        let (inputs, reads) = inputs_of(chain);
-        let link = |((node, _), reads): (&(Node, _), SmallVec<_>)| {
-            Some(Link { entry: facts.table.entry(node)?, reads })
-        };
-        let links = chain.iter().zip(reads).map(link).collect::<Option<SmallVec<[_; 2]>>>();
-        let ty = |&class: &Id| graph[class].data.as_ref().map(|fact| fact.ty.clone());
-        let types = inputs.iter().map(ty).collect::<Option<SmallVec<[TensorType; 2]>>>();
-        let (Some(links), Some(types)) = (links, types) else { return Err(Refusal::NoMatch) };
-        self.rule.route(&links, &types, &facts.target, facts.words_only)
-    }
+/// What a rule makes of a chain, as a function of the chain's inputs.
+fn route(
+    graph: &Graph,
+    rule: &Rule,
+    chain: &Chain,
+    inputs: &[Id],
+    reads: &[Reads],
+    draft: &mut Option<Draft>,
+) -> Result<Func, Refusal> {
+    let facts = &graph.analysis;
+    let link = |((node, _), reads): (&(Node, _), &Reads)| {
+        Some(Link { entry: facts.table.entry(node)?, reads: reads.clone() })
+    };
+    let links = chain.iter().zip(reads).map(link).collect::<Option<SmallVec<[_; 2]>>>();
+    let ty = |&class: &Id| graph[class].data.as_ref().map(|fact| &fact.ty);
+    let types = inputs.iter().map(ty).collect::<Option<SmallVec<[&TensorType; 2]>>>();
+    let (Some(links), Some(types)) = (links, types) else { return Err(Refusal::NoMatch) };
+    rule.route_in(draft, &links, &types, &facts.target, facts.words_only)
+}
 
+/// Where a rule fitted.
+struct Fit<'a> {
+    number: usize,
+    rule: &'static Rule,
+    class: Id,
+    inputs: &'a SmallVec<[Id; 2]>,
+}
+
+impl Fit<'_> {
     /// Puts what was made into the graph, in the class of what it equals.
-    fn unite(&self, graph: &mut Graph, class: Id, chain: &Chain, route: &Func) -> Option<Id> {
-        let (inputs, _) = inputs_of(chain);
+    fn unite(&self, graph: &mut Graph, route: &Func) -> Option<Id> {
         let mut classes: Vec<Option<Id>> = vec![None; route.values.len()];
-        for (&arg, &input) in route.args.iter().zip(&inputs) {
+        for (&arg, &input) in route.args.iter().zip(self.inputs) {
             classes[arg.index()] = Some(input);
         }
         let mut made = Vec::new();
@@ -289,14 +323,17 @@ impl Bridge {
         let result = route.returned().next()?;
         let id = classes.get(result.index()).copied().flatten()?;
         graph.analysis.current = self.rule.name;
-        let types = |id: Id| graph[id].data.as_ref().map(|fact| fact.ty.clone());
-        if types(id) != types(class) {
+        if graph[id].data.as_ref().map(|fact| &fact.ty)
+            != graph[self.class].data.as_ref().map(|fact| &fact.ty)
+        {
             graph.analysis.fail("it gives another type".to_owned());
             return None;
         }
-        let value = graph.analysis.names.get(&class).cloned().unwrap_or_default();
-        graph.analysis.applied.push(Application { rule: self.number, class, inputs, made });
+        let value = graph.analysis.names.get(&self.class).cloned().unwrap_or_default();
+        let inputs = self.inputs.clone();
+        let application = Application { rule: self.number, class: self.class, inputs, made };
+        graph.analysis.applied.push(application);
         graph.analysis.fuel.spend(self.rule.name, &value);
-        graph.union(class, id).then_some(class)
+        graph.union(self.class, id).then_some(self.class)
     }
 }

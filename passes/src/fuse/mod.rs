@@ -7,12 +7,15 @@
 //! pattern is cut in two. Limits are on nodes and iterations; the
 //! result does not depend on the machine it was made on.
 //!
+//! The form is never dearer, under the same prices, than what [`peephole`] finds without an e-graph.
+//!
 //! Function, arguments, results and the names of surviving values stay as they are.
 
 pub mod cost;
 pub mod extract;
 pub mod graph;
 pub mod language;
+mod peephole;
 mod report;
 pub mod rules;
 pub mod view;
@@ -25,9 +28,32 @@ use crate::canonicalize::remove_dead;
 use crate::remark::Remark;
 use crate::rewrite::{Fuel, RewriteClass};
 
+/// How forms are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Not at all.
+    None,
+    /// The first legal form that is cheaper, operation by operation in program order.
+    Greedy,
+    /// All forms in an e-graph, and of them the cheapest.
+    #[default]
+    Egg,
+}
+
+impl Mode {
+    pub const ALL: [Self; 3] = [Self::None, Self::Greedy, Self::Egg];
+    /// Names beside [`Mode::ALL`].
+    pub const NAMES: &'static [&'static str] = &["none", "greedy", "egg"];
+
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
 /// Bounds and permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FuseOptions {
+    pub mode: Mode,
     /// E-nodes of a window (egg counts every node ever made).
     pub node_limit: usize,
     /// Iterations of saturation of a window.
@@ -43,12 +69,20 @@ pub struct FuseOptions {
 impl Default for FuseOptions {
     fn default() -> Self {
         Self {
+            mode: Mode::default(),
             node_limit: 10_000,
             iter_limit: 8,
             rewrite_limit: None,
             allow_excess_precision: false,
             words_only: false,
         }
+    }
+}
+
+impl FuseOptions {
+    /// The name of the pass with these options.
+    const fn pass(&self) -> &'static str {
+        if self.words_only { "fuse-words" } else { "fuse" }
     }
 }
 
@@ -69,7 +103,7 @@ pub struct FuseStats {
 }
 
 /// A fused function and what is to be said about it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FuseResult {
     pub func: Func,
     pub remarks: Vec<Remark>,
@@ -97,28 +131,53 @@ pub fn fuse(
     options: &FuseOptions,
     fuel: &mut Fuel,
 ) -> Result<FuseResult, FuseError> {
-    let (rewrites, own) = permitted(options, fuel);
-    let mut work = window::Work::new(func, target, options, own);
-    while work.fuse_window(&rewrites)? {}
-    let (mut func, remarks, mut stats, spent) = work.finish();
+    let own = allowance(options, fuel);
+    let limited = own.left.is_some();
+    let (mut found, spent) = match options.mode {
+        Mode::None => return Ok(FuseResult { func: func.clone(), ..FuseResult::default() }),
+        Mode::Greedy => peephole::run(func, target, options, own),
+        Mode::Egg => saturate(func, target, options, own)?,
+    };
     fuel.absorb(spent);
-    remove_dead(&mut func);
-    stats.fused =
-        remarks.iter().filter(|remark| remark.kind == crate::remark::RemarkKind::Passed).count()
-            as u64;
-    Ok(FuseResult { func: func.compact(), remarks, stats })
+    // Where rewrites are counted, each more must only add to those before.
+    if options.mode == Mode::Egg && !limited && found.stats.rewrites > 0 {
+        let (other, _) = peephole::run(func, target, options, Fuel::default());
+        let prices = cost::Prices::of(target);
+        if other.stats.cost_after < peephole::price_of_func(&prices, &found.func) {
+            found = FuseResult { func: other.func, remarks: other.remarks, stats: found.stats };
+            found.stats.cost_after = other.stats.cost_after;
+        }
+    }
+    let passed = |remark: &&Remark| remark.kind == crate::remark::RemarkKind::Passed;
+    found.stats.fused = found.remarks.iter().filter(passed).count() as u64;
+    Ok(found)
 }
 
-/// The rules that the options permit, and the rewrites that may be made: the pass's own limit or that of the whole
-/// pipeline, whichever is lower.
-fn permitted(
+/// Fusion by e-graphs, window by window; gives also what was spent.
+fn saturate(
+    func: &Func,
+    target: &Target,
     options: &FuseOptions,
-    fuel: &Fuel,
-) -> (Vec<egg::Rewrite<language::Node, graph::Facts>>, Fuel) {
+    fuel: Fuel,
+) -> Result<(FuseResult, Fuel), FuseError> {
+    let rewrites = permitted(options);
+    let mut work = window::Work::new(func, target, options, fuel);
+    while work.fuse_window(&rewrites)? {}
+    let (mut func, remarks, stats, spent) = work.finish();
+    remove_dead(&mut func);
+    Ok((FuseResult { func: func.compact(), remarks, stats }, spent))
+}
+
+/// The rules that the options permit.
+fn permitted(options: &FuseOptions) -> Vec<egg::Rewrite<language::Node, graph::Facts>> {
     let permitted = |rule: &&rules::Rule| {
         options.allow_excess_precision || rule.class != RewriteClass::ChangesRounding
     };
-    let rewrites = graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)));
+    graph::rewrites(rules::all().enumerate().filter(|(_, rule)| permitted(rule)))
+}
+
+/// The rewrites that may be made: the pass's own limit or that of the whole pipeline, whichever is lower.
+fn allowance(options: &FuseOptions, fuel: &Fuel) -> Fuel {
     let limit = [options.rewrite_limit, fuel.left].into_iter().flatten().min();
-    (rewrites, Fuel { left: limit, ..Fuel::default() })
+    Fuel { left: limit, ..Fuel::default() }
 }

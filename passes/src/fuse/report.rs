@@ -11,8 +11,6 @@ use super::rules::{self, Refusal, Rule};
 use super::window::{Placed, Window};
 use crate::remark::{Ns, Remark, RemarkKind};
 
-const PASS: &str = "fuse";
-
 /// A form of a value: as written, or as a rule made it.
 struct Form<'a> {
     rule: Option<&'static Rule>,
@@ -49,7 +47,7 @@ impl<'a> Form<'a> {
 }
 
 /// Remarks about the operations of a window that the chosen form still has.
-pub(super) fn remarks(func: &Func, window: &Window) -> Vec<Remark> {
+pub(super) fn remarks(func: &Func, pass: &'static str, window: &Window) -> Vec<Remark> {
     let rules: Vec<&'static Rule> = rules::all().collect();
     let mut subjects: BTreeMap<usize, &Placed> = BTreeMap::new();
     let order: std::collections::BTreeSet<usize> =
@@ -87,27 +85,45 @@ pub(super) fn remarks(func: &Func, window: &Window) -> Vec<Remark> {
     let mut out = Vec::new();
     for (class, placed) in subjects {
         if let Some(forms) = forms.remove(&class) {
-            about_forms(func, window, class, placed, forms, &mut out);
+            about_forms(func, pass, window, class, placed, forms, &mut out);
         }
         for (rule, refusal) in refusals.remove(&class).unwrap_or_default() {
-            let mut remark = about(func, placed.op, RemarkKind::Missed, rule);
-            let makes = rule.makes;
-            match refusal {
-                Refusal::Forbidden { rule, reason } => {
-                    remark.forbidden_by = *rule;
-                    remark.message = format!("no {makes}: {reason}");
-                }
-                Refusal::Fault(reason) => remark.message = format!("the rule failed: {reason}"),
-                Refusal::NoMatch => continue,
-            }
-            out.push(remark);
+            out.extend(refused(func, pass, placed.op, rule, refusal));
         }
     }
     out
 }
 
-fn about(func: &Func, op: OpId, kind: RemarkKind, rule: &Rule) -> Remark {
-    let mut remark = Remark::new(kind, PASS, rule.name);
+/// The remark about a rule that fitted but was refused.
+pub(super) fn refused(
+    func: &Func,
+    pass: &'static str,
+    op: OpId,
+    rule: &Rule,
+    refusal: &Refusal,
+) -> Option<Remark> {
+    let mut remark = about(func, pass, op, RemarkKind::Missed, rule);
+    let makes = rule.makes;
+    match refusal {
+        Refusal::Forbidden { rule, reason } => {
+            remark.forbidden_by = *rule;
+            remark.message = format!("no {makes}: {reason}");
+        }
+        Refusal::Fault(reason) => remark.message = format!("the rule failed: {reason}"),
+        Refusal::NoMatch => return None,
+    }
+    Some(remark)
+}
+
+/// A remark about what a rule does or would do to an operation.
+pub(super) fn about(
+    func: &Func,
+    pass: &'static str,
+    op: OpId,
+    kind: RemarkKind,
+    rule: &Rule,
+) -> Remark {
+    let mut remark = Remark::new(kind, pass, rule.name);
     remark.class = Some(rule.class);
     let op_ref = &func.ops[op];
     remark.op = op_ref.kind.name().to_owned();
@@ -120,6 +136,7 @@ fn about(func: &Func, op: OpId, kind: RemarkKind, rule: &Rule) -> Remark {
 /// One remark for the form that was chosen, or one for each that was not.
 fn about_forms(
     func: &Func,
+    pass: &'static str,
     window: &Window,
     class: usize,
     placed: &Placed,
@@ -149,7 +166,7 @@ fn about_forms(
     match forms.iter().find(is_chosen) {
         Some(passed) => {
             let Some(rule) = passed.rule else { return };
-            let mut remark = about(func, placed.op, RemarkKind::Passed, rule);
+            let mut remark = about(func, pass, placed.op, RemarkKind::Passed, rule);
             (remark.cost_before, remark.cost_after) = (Some(before), Some(passed.cost(&shared)));
             remark.message = format!("{} in place of {}", rule.makes, remark.op);
             let others: Vec<String> = forms
@@ -167,7 +184,7 @@ fn about_forms(
             out.push(remark);
         }
         None => out.extend(forms.iter().filter_map(|form| {
-            let mut remark = about(func, placed.op, RemarkKind::Missed, form.rule?);
+            let mut remark = about(func, pass, placed.op, RemarkKind::Missed, form.rule?);
             (remark.cost_before, remark.cost_after) = (Some(before), Some(form.cost(&shared)));
             remark.message = format!("{} is not cheaper here", named(form).0);
             Some(remark)

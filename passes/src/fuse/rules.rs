@@ -87,11 +87,33 @@ impl Rule {
         target: &Target,
         words_only: bool,
     ) -> Result<Func, Refusal> {
-        let mut builder = FuncBuilder::new("route");
-        let args: SmallVec<[ValueId; 3]> =
-            inputs.iter().map(|ty| builder.arg("x", ty.clone())).collect();
+        let inputs: SmallVec<[&TensorType; 3]> = inputs.iter().collect();
+        self.route_in(&mut None, links, &inputs, target, words_only)
+    }
+
+    /// The same in a draft for these inputs, which is left where the rule does not fit.
+    ///
+    /// # Errors
+    /// As [`Rule::route`].
+    pub fn route_in(
+        &self,
+        draft: &mut Option<Draft>,
+        links: &[Link<'_>],
+        inputs: &[&TensorType],
+        target: &Target,
+        words_only: bool,
+    ) -> Result<Func, Refusal> {
+        let Draft { mut builder, args } = draft.take().unwrap_or_else(|| Draft::new(inputs));
         let site = Site { links, inputs: &args, target };
-        let result = (self.build)(&mut builder, &site)?;
+        let result = match (self.build)(&mut builder, &site) {
+            Ok(result) => result,
+            Err(refusal) => {
+                if builder.func().ops.is_empty() {
+                    *draft = Some(Draft { builder, args });
+                }
+                return Err(refusal);
+            }
+        };
         let want = site.ty(0)?;
         if builder.ty(result) != Some(want) {
             let what = builder.ty(result).map_or_else(|| "nothing".to_owned(), ToString::to_string);
@@ -162,6 +184,21 @@ impl Rule {
         let types: Vec<TensorType> =
             inputs.iter().filter_map(|&input| func.tensor_ty(input).cloned()).collect();
         self.route(&links, &types, target, false)
+    }
+}
+
+/// A function with an argument for each input and nothing in it yet, for several rules to try.
+#[derive(Debug)]
+pub struct Draft {
+    builder: FuncBuilder,
+    args: SmallVec<[ValueId; 3]>,
+}
+
+impl Draft {
+    fn new(inputs: &[&TensorType]) -> Self {
+        let mut builder = FuncBuilder::new("route");
+        let args = inputs.iter().map(|&ty| builder.arg("x", ty.clone())).collect();
+        Self { builder, args }
     }
 }
 

@@ -5,7 +5,7 @@ use partita_isa::Target;
 
 use super::language::{EntryKind, Slot};
 use super::window::{Window, Work};
-use super::{FuseError, FuseOptions, permitted};
+use super::{FuseError, FuseOptions, allowance, permitted};
 use crate::rewrite::Fuel;
 
 /// The saturated e-graph of a window.
@@ -45,8 +45,8 @@ pub fn egraphs(
     options: &FuseOptions,
     fuel: &Fuel,
 ) -> Result<Vec<EGraphView>, FuseError> {
-    let (rewrites, fuel) = permitted(options, fuel);
-    let mut work = Work::new(func, target, options, fuel);
+    let rewrites = permitted(options);
+    let mut work = Work::new(func, target, options, allowance(options, fuel));
     work.views = Some(Vec::new());
     while work.fuse_window(&rewrites)? {}
     Ok(work.views.unwrap_or_default())

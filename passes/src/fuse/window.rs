@@ -212,7 +212,7 @@ impl Work {
         }
         let roots = self.roots(&runner.egraph, &placed);
         let window = self.choose(runner.egraph, placed, &roots)?;
-        self.remarks.extend(report::remarks(&self.func, &window));
+        self.remarks.extend(report::remarks(&self.func, self.options.pass(), &window));
         if let Some(views) = &mut self.views {
             views.push(super::view::EGraphView::of(&self.func, &window));
         }

@@ -11,7 +11,7 @@ use partita_isa::Target;
 
 use crate::canonicalize::canonicalize;
 use crate::expand::legalize;
-use crate::fuse::{FuseOptions, fuse};
+use crate::fuse::{FuseOptions, Mode, fuse};
 use crate::place::place;
 use crate::remark::{Remark, RemarkKind};
 use crate::rewrite::Fuel;
@@ -96,6 +96,14 @@ pub struct PassInfo {
 /// What the passes of fusion can be told.
 const FUSE_SETTINGS: &[Setting] = &[
     Setting {
+        name: "mode",
+        summary: "no forms, the first cheaper one of each operation, or the cheapest of all in an e-graph",
+        kind: Kind::Choice(Mode::NAMES),
+        set: |settings, value| {
+            settings.fuse.mode = Mode::ALL.get(value as usize).copied().unwrap_or_default();
+        },
+    },
+    Setting {
         name: "node-limit",
         summary: "e-nodes of a window",
         kind: Kind::Count { least: 1, most: 10_000_000 },
@@ -160,12 +168,20 @@ pub const PASSES: &[PassInfo] = &[
         summary: "group operations into loops over tiles of at most 128 partitions and choose words",
         requires: Dialect::Tensor,
         gives: Dialect::Tile,
-        settings: &[Setting {
-            name: "share",
-            summary: "per cent of SBUF that the live tiles of a loop may take, instead of trying several",
-            kind: Kind::Count { least: 1, most: 100 },
-            set: |settings, value| settings.tile.share = Some(value as u32),
-        }],
+        settings: &[
+            Setting {
+                name: "share",
+                summary: "per cent of SBUF that the live tiles of a loop may take, instead of trying several",
+                kind: Kind::Count { least: 1, most: 100 },
+                set: |settings, value| settings.tile.share = Some(value as u32),
+            },
+            Setting {
+                name: "join",
+                summary: "one word for two operations of a loop where it has both results",
+                kind: Kind::Switch,
+                set: |settings, value| settings.tile.apart = value == 0,
+            },
+        ],
         run: run_tile,
     },
     PassInfo {
@@ -237,7 +253,7 @@ fn run_tile(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
     let mut failed = Vec::new();
     for &share in shares {
         // A tiling counts only if it can be placed.
-        let tiled = tile(func, &cx.target, share);
+        let tiled = tile(func, &cx.target, share, cx.settings.tile.apart);
         let placed = tiled.and_then(|tiled| place(&tiled.func, &cx.target).map(|_| tiled));
         match placed {
             Ok(tiled) => {

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use partita_ir::{Diagnostic, Module, Span};
 
+use crate::fuse::Mode;
+
 use super::{Context, DEFAULT, PASSES, PassInfo, Setting, Settings};
 
 /// A pass of a pipeline, with the settings that its text gives.
@@ -242,6 +244,25 @@ impl Pipeline {
             module = after;
         }
         Ok(module)
+    }
+
+    /// The same passes with every fusion by this way of finding forms, or without any.
+    #[must_use]
+    pub fn fusing(mut self, mode: Mode) -> Self {
+        let value = Mode::ALL.iter().position(|other| *other == mode).unwrap_or_default() as u64;
+        let wanted = [("mode", value), ("join", u64::from(mode != Mode::None))];
+        for run in &mut self.passes {
+            for (name, value) in wanted {
+                let own = run.pass.settings.iter().find(|setting| setting.name == name);
+                // What the text says goes first.
+                if let Some(own) = own
+                    && !run.settings.iter().any(|(setting, _)| setting.name == name)
+                {
+                    run.settings.push((own, value));
+                }
+            }
+        }
+        self
     }
 
     /// The part from the first pass of one name to the last of another.

@@ -26,6 +26,8 @@ pub enum Kind {
     Count { least: u64, most: u64 },
     /// `true` or `false`; the name alone says `true`.
     Switch,
+    /// One of these names; its value is the place in the list.
+    Choice(&'static [&'static str]),
 }
 
 impl Kind {
@@ -38,6 +40,11 @@ impl Kind {
             (Self::Switch, None | Some("true")) => Ok(1),
             (Self::Switch, Some("false")) => Ok(0),
             (Self::Switch, Some(_)) => Err("true or false".to_owned()),
+            (Self::Choice(names), text) => names
+                .iter()
+                .position(|name| Some(*name) == text)
+                .map(|place| place as u64)
+                .ok_or_else(|| names.join(", ")),
             (Self::Count { least, most }, text) => text
                 .and_then(|text| text.parse().ok())
                 .filter(|value| (least..=most).contains(value))
@@ -46,10 +53,11 @@ impl Kind {
     }
 
     /// What a value may be, as help shows it.
-    pub const fn allowed(self) -> &'static str {
+    pub fn allowed(self) -> String {
         match self {
-            Self::Switch => "true|false",
-            Self::Count { .. } => "N",
+            Self::Switch => "true|false".to_owned(),
+            Self::Count { .. } => "N".to_owned(),
+            Self::Choice(names) => names.join("|"),
         }
     }
 
@@ -58,6 +66,9 @@ impl Kind {
         match self {
             Self::Switch => (value != 0).to_string(),
             Self::Count { .. } => value.to_string(),
+            Self::Choice(names) => {
+                names.get(value as usize).copied().unwrap_or_default().to_owned()
+            }
         }
     }
 }

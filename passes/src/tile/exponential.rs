@@ -37,7 +37,7 @@ impl Lowering<'_> {
         at: usize,
         operands: &[Option<Tile>],
     ) -> Option<usize> {
-        let member = block.group.ops.get(at)?;
+        let member = block.group.ops.get(at).filter(|_| !self.apart)?;
         let op = &self.func.ops[member.op];
         let result = op.result()?;
         if !matches!(

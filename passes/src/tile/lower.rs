@@ -49,6 +49,8 @@ pub struct Lowering<'a> {
     pub residents: Residents,
     /// Bytes of a partition that the live tiles of a loop may take.
     budget: u64,
+    /// One word does no more than one operation.
+    pub apart: bool,
 }
 
 /// The iteration that is being lowered.
@@ -125,6 +127,7 @@ impl<'a> Lowering<'a> {
             result_names: IndexMap::new(),
             residents: Residents::default(),
             budget,
+            apart: false,
         }
     }
 

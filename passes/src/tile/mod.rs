@@ -52,6 +52,8 @@ struct Planned {
 pub struct TileOptions {
     /// Per cent of SBUF that the live tiles of a loop may take; without it, [`TileOptions::SHARES`] in turn.
     pub share: Option<u32>,
+    /// Operations stay apart that one word could do.
+    pub apart: bool,
 }
 
 impl TileOptions {
@@ -63,11 +65,17 @@ impl TileOptions {
 const RESERVE: u64 = 4096;
 
 /// Tiles a function of core operations (see [`crate::select`]). Live tiles of a loop take at most
-/// `share` per cent of the usable bytes of a partition.
+/// `share` per cent of the usable bytes of a partition; operations stay `apart` that one word with two
+/// results could do.
 ///
 /// # Errors
 /// An operation that no word does, or one whose smallest tile does not fit.
-pub fn tile(func: &Func, target: &Target, share: u32) -> Result<Tiled, Vec<Diagnostic>> {
+pub fn tile(
+    func: &Func,
+    target: &Target,
+    share: u32,
+    apart: bool,
+) -> Result<Tiled, Vec<Diagnostic>> {
     check_main_memory(func)?;
     let usable = target.generation.sbuf_usable().saturating_sub(RESERVE);
     let budget = usable * u64::from(share) / 100;
@@ -80,6 +88,7 @@ pub fn tile(func: &Func, target: &Target, share: u32) -> Result<Tiled, Vec<Diagn
         .map_err(|Unmovable(value)| vec![unmovable(func, value)])?;
     divide_sources(func, &planned, &mut sources);
     let mut lowering = Lowering::new(func, target, sources, budget);
+    lowering.apart = apart;
     let returned = bind_signature(&mut lowering, &planned);
     lowering.copies_after(None);
     let mut remarks = Vec::new();
