@@ -57,8 +57,7 @@ impl Fusion {
 /// The ways to find forms, by name.
 fn mode() -> impl TypedValueParser<Value = Mode> {
     let named = |name: String| Mode::ALL.into_iter().find(|mode| mode.name() == name);
-    PossibleValuesParser::new(Mode::NAMES)
-        .map(move |name| named(name).unwrap_or_default())
+    PossibleValuesParser::new(Mode::NAMES).map(move |name| named(name).unwrap_or_default())
 }
 
 /// Flags of everything that reads StableHLO.

@@ -44,7 +44,12 @@ struct Peephole<'a> {
 }
 
 /// Fuses a verified function; gives also what was spent.
-pub(super) fn run(func: &Func, target: &Target, options: &FuseOptions, fuel: Fuel) -> (FuseResult, Fuel) {
+pub(super) fn run(
+    func: &Func,
+    target: &Target,
+    options: &FuseOptions,
+    fuel: Fuel,
+) -> (FuseResult, Fuel) {
     let mut rules: FxHashMap<TensorOpName, Vec<Family>> = FxHashMap::default();
     for rule in rules::all() {
         if options.allow_excess_precision || rule.class != RewriteClass::ChangesRounding {
@@ -208,9 +213,11 @@ impl Peephole<'_> {
     }
 
     fn note(&mut self, rule: &'static Rule, id: OpId, before: u64, after: u64) {
-        let value = self.func.ops[id].result().map(|value| self.func.values[value].name.to_string());
+        let value =
+            self.func.ops[id].result().map(|value| self.func.values[value].name.to_string());
         self.fuel.spend(rule.name, &value.unwrap_or_default());
-        let mut remark = report::about(&self.func, self.options.pass(), id, RemarkKind::Passed, rule);
+        let mut remark =
+            report::about(&self.func, self.options.pass(), id, RemarkKind::Passed, rule);
         remark.message = format!("{} in place of {}", rule.makes, remark.op);
         (remark.cost_before, remark.cost_after) = (Some(before), Some(after));
         self.remarks.push(remark);
@@ -253,7 +260,8 @@ impl Peephole<'_> {
                 let result = self.func.ops[id].result();
                 self.func.ops[user].value_operands().filter(|&value| Some(value) == result).count()
             };
-            let own = at.checked_sub(1).and_then(|user| chain.get(user)).map(|&(user, _)| reads(user));
+            let own =
+                at.checked_sub(1).and_then(|user| chain.get(user)).map(|&(user, _)| reads(user));
             if own.is_some_and(|own| uses.is_none_or(|&uses| uses as usize > own)) {
                 break;
             }
@@ -275,7 +283,9 @@ impl Peephole<'_> {
         for (_, op) in route.body_ops() {
             let (Some(kind), Some(value)) = (op.as_tensor(), op.result()) else { continue };
             let operand = |operand: &Operand| match operand {
-                Operand::Value(value) => Operand::Value(values.get(value).copied().unwrap_or(*value)),
+                Operand::Value(value) => {
+                    Operand::Value(values.get(value).copied().unwrap_or(*value))
+                }
                 Operand::Literal(literal) => Operand::Literal(*literal),
             };
             let operands: SmallVec<[Operand; 3]> = op.operands.iter().map(operand).collect();
@@ -312,7 +322,8 @@ impl Peephole<'_> {
 
     fn count(&mut self, value: ValueId, change: i64) {
         if let Some(uses) = self.uses.get_mut(value.index()) {
-            *uses = uses.saturating_add_signed(change.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
+            *uses =
+                uses.saturating_add_signed(change.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
         }
     }
 
