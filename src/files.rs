@@ -108,8 +108,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Bytes that are written at once.
-    const PIECE: usize = 256 << 10;
+    /// Bytes that are written at once; a piece as large goes out without being copied.
+    pub const PIECE: usize = 256 << 10;
 
     /// To `path`, or to standard output for `-` and for no path.
     pub fn create(path: Option<&Path>) -> Outcome<Self> {

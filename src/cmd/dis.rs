@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> Outcome {
             loop {
                 let words = raw.next()?;
                 if words.len() == 0 {
-                    return listing.out.finish();
+                    return listing.finish();
                 }
                 listing.words(words)?;
             }
@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Outcome {
         Opened::Whole(Input::Words(target, engine, words)) => {
             let mut listing = Listing::new(options, target, engine)?;
             listing.words(words.into_iter())?;
-            listing.out.finish()
+            listing.finish()
         }
         Opened::Whole(Input::Program(program)) => {
             let text = asm_file::print_with(&program, &mut |engine, word, line| {
@@ -68,7 +68,8 @@ struct Listing<'a> {
     target: Target,
     engine: Option<Engine>,
     out: Output,
-    line: Vec<u8>,
+    /// Lines that are not written yet: many at once, so that a line is not copied once more on its way.
+    lines: Vec<u8>,
 }
 
 impl<'a> Listing<'a> {
@@ -83,24 +84,36 @@ impl<'a> Listing<'a> {
             let _ = writeln!(head, ".engine {engine}");
         }
         out.write_all(head.as_bytes()).map_err(|error| out.failure(error))?;
-        Ok(Self { options, target, engine, out, line: Vec::new() })
+        Ok(Self { options, target, engine, out, lines: Vec::new() })
     }
 
     fn words(&mut self, words: impl Iterator<Item = Word>) -> Outcome {
         let commented = self.options.hex || self.options.check;
         let mut after = String::new();
         for word in words {
-            self.line.clear();
-            asm::format_into(&mut self.line, &word, &self.target, &|_| None);
+            asm::format_into(&mut self.lines, &word, &self.target, &|_| None);
             if commented {
                 after.clear();
                 comments(self.options, &word, self.target, self.engine, &mut after);
-                self.line.extend_from_slice(after.as_bytes());
+                self.lines.extend_from_slice(after.as_bytes());
             }
-            self.line.push(b'\n');
-            self.out.write_all(&self.line).map_err(|error| self.out.failure(error))?;
+            self.lines.push(b'\n');
+            if self.lines.len() >= Output::PIECE {
+                self.write()?;
+            }
         }
         Ok(())
+    }
+
+    fn write(&mut self) -> Outcome {
+        self.out.write_all(&self.lines).map_err(|error| self.out.failure(error))?;
+        self.lines.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.write()?;
+        self.out.finish()
     }
 }
 

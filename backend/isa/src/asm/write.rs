@@ -4,6 +4,11 @@
 /// A number in decimal.
 #[inline]
 pub(super) fn decimal(out: &mut Vec<u8>, number: u32) {
+    // Most counts and steps have one digit.
+    if number < 10 {
+        out.push(b'0' + number as u8);
+        return;
+    }
     let mut digits = [b'0'; 10];
     let mut first = digits.len();
     let mut rest = number;
