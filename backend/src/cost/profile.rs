@@ -249,6 +249,12 @@ impl Profile {
             .find(|profile| profile.targets.iter().any(|target| target == generation.name()))
             .expect("every generation has a profile, and a test that says so")
     }
+
+    /// Nanoseconds that work loses on its way to another engine and back: each of the two waits once for the other.
+    pub fn handover_ns(&self, engines: [Engine; 2]) -> f64 {
+        let figures = engines.iter().filter_map(|engine| self.engines.get(engine));
+        figures.map(|engine| self.semaphore_cycles.value / engine.clock_ghz.value).sum()
+    }
 }
 
 fn named<'de, D: Deserializer<'de>, T>(

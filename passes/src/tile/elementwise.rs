@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::axes::Axis;
 use super::compute::{byte, field, fit, missing};
+use super::engine;
 use super::lower::{Block, Lowering, Tile};
 use super::patterns::divide;
 use crate::select::{Form, From, NotCore, predicated};
@@ -168,7 +169,8 @@ impl Lowering<'_> {
             let src = nest.pattern(0, byte(nest.offsets[0], word.input.size() as i64));
             let dst = nest.pattern(1, byte(nest.offsets[1], word.out.size() as i64));
             let bases = [(field::SRC, source.value), (field::DST, out.value)];
-            self.out.inst(Engine::Dve, word.word(site.channels, src, dst), &bases);
+            let word = word.word(site.channels, src, dst);
+            self.out.inst(engine::fastest(&word, Engine::Dve, self.target), word, &bases);
         }
         Ok(())
     }

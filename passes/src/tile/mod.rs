@@ -7,6 +7,7 @@ mod compute;
 mod dead;
 mod elementwise;
 mod emit;
+mod engine;
 mod exponential;
 mod group;
 mod homes;

@@ -7,7 +7,7 @@ use partita_ir::{ElemType, ElementwiseOp, TensorType};
 use partita_isa::{AluOp, CostClass, Engine, Opcode};
 use smallvec::SmallVec;
 
-use super::{MANY_WORDS, Prices, columns};
+use super::{MANY_WORDS, Prices, columns, whole};
 
 /// What the price of a word hangs on.
 #[derive(Clone, Debug)]
@@ -99,7 +99,11 @@ impl Prices {
             ElementwiseOp::Select => self
                 .word(CostClass::Predicated, Engine::Dve, elements)
                 .saturating_add(self.word(CostClass::Elementwise, Engine::Dve, elements)),
-            ElementwiseOp::Reciprocal => self.word(CostClass::Reciprocal, Engine::Dve, elements),
+            ElementwiseOp::Reciprocal => {
+                let word = |engine| self.word(CostClass::Reciprocal, engine, elements);
+                let handover = self.profile.handover_ns([Engine::Dve, Engine::Act]);
+                word(Engine::Dve).min(word(Engine::Act).saturating_add(whole(handover * 1000.0)))
+            }
             ElementwiseOp::Exp if self.has_exponential() => word(CostClass::Exponential),
             _ if op.is_alu() || op == ElementwiseOp::Copy => word(class),
             _ => word(class).saturating_mul(MANY_WORDS),
