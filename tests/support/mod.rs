@@ -15,7 +15,17 @@ pub const ALL_TARGETS: [&str; 5] = ["sunda", "cayman", "mariana", "mariana_plus"
 
 /// Every example's name and function.
 pub fn examples() -> Vec<(String, Func)> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    programs_of("examples")
+}
+
+/// Every kernel's name and function.
+pub fn kernels() -> Vec<(String, Func)> {
+    programs_of("examples/kernels")
+}
+
+/// The names and first functions of a folder's programs, in the order of their names.
+fn programs_of(folder: &str) -> Vec<(String, Func)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<std::path::PathBuf> = std::fs::read_dir(folder)
         .expect("the examples")
         .map(|entry| entry.expect("an entry").path())
