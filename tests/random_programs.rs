@@ -2,7 +2,8 @@
 //! order that the semaphores allow, and the auditor finds nothing. Inputs are small dyadic numbers, so
 //! that sums are exact.
 //!
-//! `PARTITA_SEED=n` chooses other programs; a failure prints the seed and the smallest program found.
+//! `PARTITA_SEED=n` chooses other programs, `PARTITA_CASES=n` how many for each target (`scripts/random-programs` runs
+//! twenty thousand); a failure prints the seed and the smallest program found.
 
 #[path = "support/programs.rs"]
 mod programs;
@@ -21,22 +22,30 @@ use support::{TARGETS, check, compile, is_refusal, target};
 /// Programs for each target.
 const CASES: u32 = 500;
 
+/// A number from the environment.
+fn setting<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
 fn recipes() -> impl Strategy<Value = Recipe> {
     let dim = prop_oneof![6 => 1u64..9, 2 => Just(33u64), 1 => Just(130u64), 1 => Just(0u64)];
-    let shape = prop::collection::vec(dim, 0..4)
+    let shape = prop::collection::vec(dim, 0..5)
         .prop_filter("too large", |shape| shape.iter().product::<u64>() <= 20_000);
     let genes = prop::collection::vec(any::<[u16; 6]>(), 1..10);
-    (shape, 0usize..15, genes).prop_map(|(shape, dtype, genes)| Recipe { shape, dtype, genes })
+    (shape, 0..programs::DTYPES.len(), genes).prop_map(|(shape, dtype, genes)| Recipe {
+        shape,
+        dtype,
+        genes,
+    })
 }
 
 fn run_target(name: &str) {
-    let seed: u64 =
-        std::env::var("PARTITA_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let seed: u64 = setting("PARTITA_SEED", 1);
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let config = Config {
-        cases: CASES,
+        cases: setting("PARTITA_CASES", CASES),
         failure_persistence: None,
         max_shrink_iters: 400,
         ..Config::default()

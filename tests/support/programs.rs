@@ -1,9 +1,12 @@
 //! Random tensor programs from lists of numbers: each gene is one operation on values made before, so
-//! that a shorter list or smaller numbers give a smaller program, and shrinking is simple.
+//! that a shorter list or smaller numbers give a smaller program, and shrinking is simple. Every operation of the
+//! tensor dialect may come up, but those that only fusion makes.
 
-use partita::ir::ops::{CrossLaneAxis, CrossLaneOp, Emit, PadAmounts, ReduceOp, SliceRange};
+use partita::ir::ops::{
+    CrossLaneAxis, CrossLaneOp, Emit, PadAmounts, ReduceOp, SliceRange, TensorOp,
+};
 use partita::ir::{
-    ElemType, ElementwiseOp, Func, FuncBuilder, Literal, Operand, TensorType, ValueId,
+    ElemType, ElementwiseOp, Func, FuncBuilder, Literal, Operand, TensorData, TensorType, ValueId,
 };
 
 /// One operation's choices.
@@ -17,7 +20,8 @@ pub struct Recipe {
     pub genes: Vec<Gene>,
 }
 
-const DTYPES: [ElemType; 15] = [
+/// Arguments' types; the common ones first.
+pub const DTYPES: [ElemType; 15] = [
     ElemType::F32,
     ElemType::I32,
     ElemType::Bf16,
@@ -34,47 +38,6 @@ const DTYPES: [ElemType; 15] = [
     ElemType::F8E3M4,
     ElemType::Ui64,
 ];
-
-/// Operations whose words are exact, for any element type that takes them.
-const EXACT: [ElementwiseOp; 34] = {
-    use ElementwiseOp::*;
-    [
-        Add,
-        Subtract,
-        Mult,
-        Max,
-        Min,
-        Maximum,
-        Minimum,
-        AbsoluteValue,
-        AbsoluteDiff,
-        Square,
-        IsEq,
-        IsNe,
-        IsGt,
-        IsGe,
-        IsLt,
-        IsLe,
-        LogicalAnd,
-        LogicalOr,
-        LogicalXor,
-        BitwiseAnd,
-        BitwiseOr,
-        BitwiseXor,
-        BitwiseNot,
-        LogicalShiftLeft,
-        LogicalShiftRight,
-        ArithShiftRight,
-        Sign,
-        Floor,
-        RoundEven,
-        Trunc,
-        Popcount,
-        Divide,
-        Remainder,
-        Copy,
-    ]
-};
 
 /// Larger values are made but not used, so that a case takes milliseconds.
 const MAX_ELEMENTS: u64 = 20_000;
@@ -102,6 +65,10 @@ pub fn build(recipe: &Recipe) -> Func {
     maker.b.finish(&[last, other])
 }
 
+fn choose<T: Copy>(all: &[T], number: u16) -> T {
+    all[usize::from(number) % all.len()]
+}
+
 impl Maker {
     fn pick(&self, number: u16) -> ValueId {
         // Late values first: small numbers take what was just made.
@@ -113,98 +80,26 @@ impl Maker {
         self.b.ty(value).expect("a tensor").clone()
     }
 
+    /// A small number of a type.
+    fn literal(dtype: ElemType, number: u16) -> Operand {
+        Operand::Literal(match dtype {
+            ElemType::I1 => Literal::Bool(number.is_multiple_of(2)),
+            _ if dtype.is_signed() || dtype.is_float() => Literal::Int(i128::from(number % 7) - 3),
+            _ => Literal::Int(i128::from(number % 7)),
+        })
+    }
+
     fn apply(&mut self, &[kind, x, y, p, q, r]: &Gene) -> Option<ValueId> {
         let a = self.pick(x);
         let ty = self.ty(a);
-        let rank = ty.rank();
-        let dim = |n: u16| (rank > 0).then(|| usize::from(n) % rank);
-        match kind % 16 {
-            0..=5 => self.elementwise(a, y, p, q, r),
-            6 => self.b.cast(a, DTYPES[usize::from(p) % DTYPES.len()]).ok(),
-            7 | 8 => {
-                let ops = [
-                    ReduceOp::Add,
-                    ReduceOp::Max,
-                    ReduceOp::Min,
-                    ReduceOp::Maximum,
-                    ReduceOp::BitwiseXor,
-                    ReduceOp::BitwiseAnd,
-                    ReduceOp::LogicalOr,
-                    ReduceOp::Argmax,
-                    ReduceOp::Argmin,
-                    ReduceOp::Mult,
-                ];
-                let op = ops[usize::from(p) % ops.len()];
-                // A product of many numbers is exact in no order.
-                if op == ReduceOp::Mult && ty.dtype.is_float() {
-                    return None;
-                }
-                self.b.reduce(op, a, [dim(q)?], r.is_multiple_of(2)).ok()
-            }
-            9 => {
-                let op = [ElementwiseOp::Add, ElementwiseOp::Max, ElementwiseOp::Min]
-                    [usize::from(p) % 3];
-                let emit = if q.is_multiple_of(3) { Emit::Final } else { Emit::All };
-                let seed = (r.is_multiple_of(2)).then_some(Operand::Literal(Literal::Int(1)));
-                let seed = seed.filter(|_| ty.dtype != ElemType::I1);
-                let zero =
-                    if ty.dtype == ElemType::I1 { Literal::Bool(false) } else { Literal::Int(0) };
-                self.b
-                    .scan_cache(ElementwiseOp::Bypass, op, a, Operand::Literal(zero), seed, emit)
-                    .ok()
-            }
-            10 => {
-                let mut perm: Vec<usize> = (0..rank).collect();
-                perm.rotate_left(usize::from(p) % rank.max(1));
-                self.b.transpose(a, perm).ok()
-            }
-            11 => {
-                let grow = 1 + u64::from(p % 4);
-                let shape: Vec<u64> =
-                    std::iter::once(grow).chain(ty.shape.iter().copied()).collect();
-                (shape.len() <= 5).then(|| self.b.broadcast(a, 1..=rank, shape).ok())?
-            }
-            12 => {
-                let ranges: Vec<SliceRange> = ty
-                    .shape
-                    .iter()
-                    .map(|&size| {
-                        let start = u64::from(p) % size.max(1);
-                        let limit = size - u64::from(q) % (size - start).max(1);
-                        SliceRange { start, limit: limit.max(start), stride: 1 + u64::from(r % 3) }
-                    })
-                    .collect();
-                self.b.slice(a, ranges).ok()
-            }
-            13 => {
-                let b = self.pick(y);
-                self.b.concat(&[a, b], dim(p)?).ok()
-            }
-            14 => {
-                let amounts: Vec<PadAmounts> = (0..rank)
-                    .map(|i| PadAmounts {
-                        low: i64::from(p % 5) - 1,
-                        high: i64::from(q % 4) - 1,
-                        interior: if i == 0 { u64::from(r % 2) } else { 0 },
-                    })
-                    .collect();
-                let filling =
-                    if ty.dtype == ElemType::I1 { Literal::Bool(true) } else { Literal::Int(1) };
-                self.b.pad(a, Operand::Literal(filling), amounts).ok()
-            }
-            _ => match p % 4 {
-                0 => self.b.reverse(a, [dim(q)?]).ok(),
-                1 => {
-                    let count: u64 = ty.shape.iter().product();
-                    self.b.reshape(a, [count]).ok()
-                }
-                2 if rank > 0 && ty.dtype != ElemType::I1 => {
-                    let op = [CrossLaneOp::Add, CrossLaneOp::Max, CrossLaneOp::BitwiseXor]
-                        [usize::from(q) % 3];
-                    self.b.partition_reduce(op, a, CrossLaneAxis::Partitions, None).ok()
-                }
-                _ => self.b.bitcast(a, ElemType::Ui8).ok(),
-            },
+        match kind % 20 {
+            0..=6 => self.elementwise(a, y, p, q, r),
+            7 => self.convert(a, p, q),
+            8 | 9 => self.reduce(a, &ty, p, q, r),
+            10 => self.scan(a, ty.dtype, p, q, r),
+            11 => self.partition_reduce(a, p, q),
+            12 => self.made(&ty, p, q),
+            _ => self.moved(a, &ty, kind % 20 - 13, [y, p, q, r]),
         }
     }
 
@@ -214,28 +109,140 @@ impl Maker {
             let masks: Vec<ValueId> =
                 self.values.iter().copied().filter(|&v| self.ty(v).dtype == ElemType::I1).collect();
             let mask = *masks.get(usize::from(q) % masks.len().max(1))?;
-            let b = self.pick(y);
-            return self
-                .b
-                .elementwise(ElementwiseOp::Select, &[mask.into(), a.into(), b.into()])
-                .ok();
+            let operands = [mask.into(), a.into(), self.pick(y).into()];
+            return self.b.elementwise(ElementwiseOp::Select, &operands).ok();
         }
-        let op = EXACT[usize::from(q) % EXACT.len()];
-        // Quotients of floats are approximated, and their remainders jump.
-        if dtype.is_float() && matches!(op, ElementwiseOp::Divide | ElementwiseOp::Remainder) {
-            return None;
-        }
-        let literal = match dtype {
-            ElemType::I1 => Literal::Bool(r.is_multiple_of(2)),
-            _ if dtype.is_signed() || dtype.is_float() => Literal::Int(i128::from(r % 7) - 3),
-            _ => Literal::Int(i128::from(r % 7)),
-        };
+        let op = choose(ElementwiseOp::ALL, q);
+        let literal = Self::literal(dtype, r);
         let operands: Vec<Operand> = match (op.arity(), p % 3) {
             (1, _) => vec![a.into()],
-            (_, 0) => vec![a.into(), Operand::Literal(literal)],
-            (_, 1) => vec![Operand::Literal(literal), a.into()],
-            _ => vec![a.into(), self.pick(y).into()],
+            (2, 0) => vec![a.into(), literal],
+            (2, 1) => vec![literal, a.into()],
+            (2, _) => vec![a.into(), self.pick(y).into()],
+            _ => return None,
         };
-        self.b.elementwise(op, &operands).ok()
+        match p / 8 % 8 {
+            7 => self.b.elementwise_to(op, &operands, choose(&DTYPES, r)).ok(),
+            _ => self.b.elementwise(op, &operands).ok(),
+        }
+    }
+
+    fn convert(&mut self, a: ValueId, p: u16, q: u16) -> Option<ValueId> {
+        let dtype = choose(&DTYPES, p);
+        match q % 8 {
+            0..=4 => self.b.cast(a, dtype).ok(),
+            5 => self.b.wrap(a, dtype).ok(),
+            6 => self.b.to_int(a, dtype).ok(),
+            _ => self.b.bitcast(a, dtype).ok(),
+        }
+    }
+
+    fn reduce(&mut self, a: ValueId, ty: &TensorType, p: u16, q: u16, r: u16) -> Option<ValueId> {
+        let op = choose(ReduceOp::ALL, p);
+        let rank = u16::try_from(ty.rank()).ok().filter(|&rank| rank > 0)?;
+        let mut dims = vec![usize::from(q % rank)];
+        if r % 4 == 3 {
+            dims.push(usize::from(q / rank % rank));
+            dims.sort_unstable();
+            dims.dedup();
+        }
+        let keep = r.is_multiple_of(2);
+        let negate = r / 4 % 8 == 7;
+        let dims = dims.into_iter().collect();
+        let want = TensorType::scalar(ty.dtype);
+        self.b.op(TensorOp::Reduce { op, dims, keep, negate }, &[a.into()], &want).ok()
+    }
+
+    fn scan(&mut self, a: ValueId, dtype: ElemType, p: u16, q: u16, r: u16) -> Option<ValueId> {
+        use ElementwiseOp::{Add, Bypass, Max, Min, Mult, Subtract};
+        let op0 = choose(&[Bypass, Bypass, Bypass, Bypass, Mult, Add, Max], p / 8);
+        let op1 = choose(&[Add, Max, Min, Mult, Subtract], p);
+        let emit = if q.is_multiple_of(3) { Emit::Final } else { Emit::All };
+        let seed = r.is_multiple_of(2).then(|| Self::literal(dtype, q));
+        self.b.scan_cache(op0, op1, a, Self::literal(dtype, r), seed, emit).ok()
+    }
+
+    fn partition_reduce(&mut self, a: ValueId, p: u16, q: u16) -> Option<ValueId> {
+        let op = choose(CrossLaneOp::ALL, p);
+        let axis = choose(CrossLaneAxis::ALL, q);
+        let scale = (op == CrossLaneOp::Average).then_some(0.25);
+        self.b.partition_reduce(op, a, axis, scale).ok()
+    }
+
+    /// A value that depends on no other.
+    fn made(&mut self, ty: &TensorType, p: u16, q: u16) -> Option<ValueId> {
+        if p.is_multiple_of(2) && ty.rank() > 0 {
+            return self.b.iota(usize::from(q) % ty.rank(), ty).ok();
+        }
+        let bits = match ty.dtype {
+            ElemType::I1 => u64::from(q % 2),
+            dtype if dtype.is_int() => u64::from(q % 100),
+            // A positive number of about one in every float type.
+            dtype => return self.splat(ty, dtype, q),
+        };
+        self.b.constant(TensorData::splat(ty.clone(), bits).ok()?).ok()
+    }
+
+    fn splat(&mut self, ty: &TensorType, dtype: ElemType, q: u16) -> Option<ValueId> {
+        let number =
+            TensorData::from_f32(TensorType::scalar(dtype), &[f32::from(q % 9) / 4.0]).ok()?;
+        self.b.constant(TensorData::splat(ty.clone(), number.bits(0)?).ok()?).ok()
+    }
+
+    fn moved(
+        &mut self,
+        a: ValueId,
+        ty: &TensorType,
+        kind: u16,
+        [y, p, q, r]: [u16; 4],
+    ) -> Option<ValueId> {
+        let rank = ty.rank();
+        let dim = |n: u16| (rank > 0).then(|| usize::from(n) % rank);
+        match kind {
+            0 => {
+                let mut perm: Vec<usize> = (0..rank).collect();
+                perm.rotate_left(usize::from(p) % rank.max(1));
+                if q.is_multiple_of(3) && rank > 1 {
+                    perm.swap(0, rank - 1);
+                }
+                self.b.transpose(a, perm).ok()
+            }
+            1 => {
+                let grow = 1 + u64::from(p % 4);
+                let shape: Vec<u64> =
+                    std::iter::once(grow).chain(ty.shape.iter().copied()).collect();
+                (shape.len() <= 5).then(|| self.b.broadcast(a, 1..=rank, shape).ok())?
+            }
+            2 => {
+                let range = |&size: &u64| {
+                    let start = u64::from(p) % size.max(1);
+                    let limit = size - u64::from(q) % (size - start).max(1);
+                    SliceRange { start, limit: limit.max(start), stride: 1 + u64::from(r % 3) }
+                };
+                self.b.slice(a, ty.shape.iter().map(range)).ok()
+            }
+            3 => {
+                let b = self.pick(y);
+                self.b.concat(&[a, b], dim(p)?).ok()
+            }
+            4 => {
+                let amounts = (0..rank).map(|i| PadAmounts {
+                    low: i64::from(p % 5) - 1,
+                    high: i64::from(q % 4) - 1,
+                    interior: if i == 0 { u64::from(r % 2) } else { 0 },
+                });
+                self.b.pad(a, Self::literal(ty.dtype, r), amounts).ok()
+            }
+            5 => self.b.reverse(a, [dim(q)?]).ok(),
+            _ => {
+                let count: u64 = ty.shape.iter().product();
+                let shape = match (p % 3, count.is_multiple_of(2)) {
+                    (0, true) => vec![count / 2, 2],
+                    (1, true) => vec![2, count / 2],
+                    _ => vec![count],
+                };
+                self.b.reshape(a, shape).ok()
+            }
+        }
     }
 }

@@ -99,11 +99,11 @@ fn fold<C: Copy>(
     (best != worst && best != 0.0).then_some(best)
 }
 
-/// `sign(a) · max(|a|, |b|)`, literally as defined; a zero or NaN `a` follows from the multiplication rules of
-/// copying its sign bit onto the magnitude.
+/// `sign(a) · max(|a|, |b|)`, literally as defined (ISA 10.4): the sign of a zero is that zero, of a NaN that NaN.
 #[inline(always)]
 pub fn symmetric_clamp(a: f32, b: f32) -> f32 {
-    max(a.abs(), b.abs()).copysign(a)
+    let sign = if a == 0.0 || a.is_nan() { a } else { 1.0_f32.copysign(a) };
+    sign * max(a.abs(), b.abs())
 }
 
 /// `a > 0 ? a : +0`, NaN stays NaN.

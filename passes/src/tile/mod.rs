@@ -85,7 +85,7 @@ pub fn tile(
     for (index, plan) in planned.iter().enumerate() {
         group_of.extend(plan.group.values.keys().map(|&value| (value, index)));
     }
-    let mut sources = Sources::new(func, |value| group_of.get(&value).copied())
+    let mut sources = Sources::new(func, target, |value| group_of.get(&value).copied())
         .map_err(|Unmovable(value)| vec![unmovable(func, value)])?;
     divide_sources(func, &planned, &mut sources);
     let mut lowering = Lowering::new(func, target, sources, budget);

@@ -3,12 +3,15 @@
 use indexmap::IndexMap;
 use partita_ir::data::TensorData;
 use partita_ir::entity::ValueId;
+use partita_ir::eval::{EvalOptions, eval_op};
 use partita_ir::ops::{SliceRange, TensorOp};
 use partita_ir::types::Shape;
 use partita_ir::{ElemType, Func, Operand, TensorType};
+use partita_isa::Target;
 
 use super::homes::{Homes, Leftover};
 use super::view::{BufferId, View};
+use crate::expand::eval_options;
 use crate::select::is_movement;
 
 /// What fills a buffer.
@@ -41,6 +44,8 @@ pub struct Sources {
     homes: Homes,
     /// The buffers of results that are moved data.
     results: IndexMap<ValueId, BufferId>,
+    /// How the target counts and rounds.
+    evaluation: EvalOptions,
 }
 
 type TensorDataKey = (ElemType, Shape, Vec<u8>);
@@ -56,11 +61,16 @@ impl Sources {
     /// An operation's attributes do not fit its operands.
     pub fn new(
         func: &Func,
+        target: &Target,
         group_of: impl Fn(ValueId) -> Option<usize>,
     ) -> Result<Self, Unmovable> {
         let count = func.values.len();
-        let mut sources =
-            Self { views: vec![None; count], after: vec![None; count], ..Self::default() };
+        let mut sources = Self {
+            views: vec![None; count],
+            after: vec![None; count],
+            evaluation: eval_options(target),
+            ..Self::default()
+        };
         for &arg in &func.args {
             sources.store(func, arg, Content::Arg(arg));
         }
@@ -177,11 +187,9 @@ impl Sources {
                 return Some(View::dense(buffer, &ty.shape, bytes));
             }
             TensorOp::Iota { dim } => {
-                let mut data =
-                    TensorData::zeros(TensorType::new([*ty.shape.get(*dim)?], ty.dtype)).ok()?;
-                for index in 0..data.len() {
-                    data.set_int(index, index as i128);
-                }
+                let line = TensorType::new([*ty.shape.get(*dim)?], ty.dtype);
+                let count = TensorOp::Iota { dim: 0 };
+                let data = eval_op(&count, &[], &line, &self.evaluation).ok()?;
                 return Some(View::along(self.constant(data), &ty.shape, *dim, bytes));
             }
             _ => {}
