@@ -396,7 +396,7 @@ impl<'a> Lowering<'a> {
     pub fn run_loads(&mut self, element: u64, loads: &[Transfer], tile: ValueId) {
         for load in loads {
             let to = End { tile, offset: load.tile_offset };
-            match self.residents.copy(load) {
+            match self.residents.copy(load, element) {
                 Some((from, offset, moves)) => {
                     let from = End { tile: from, offset };
                     self.out.transfer(LOAD_QUEUE, element, from, to, &moves);
@@ -509,7 +509,7 @@ impl<'a> Lowering<'a> {
         let ty = self.out.func.ty(tile).as_tile();
         let bytes = ty.and_then(|ty| ty.bytes_per_partition()).unwrap_or(u64::MAX);
         if whole {
-            self.residents.add(Resident { tile, bytes, stored }, self.budget);
+            self.residents.add(Resident { tile, bytes, element, stored }, self.budget);
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Resident {
     pub tile: ValueId,
     /// Bytes that it takes in a partition.
     pub bytes: u64,
+    /// Bytes of an element as it was stored; those of one lie side by side.
+    pub element: u64,
     /// How it was stored.
     pub stored: Transfer,
 }
@@ -67,9 +69,14 @@ impl Residents {
         equal.then_some(resident.tile)
     }
 
-    /// The load as a copy from tile to tile: the tile, where it starts, and the moves.
-    pub fn copy(&self, load: &Transfer) -> Option<(ValueId, i64, SmallVec<[Move; 8]>)> {
-        let resident = self.find(load)?;
+    /// The load of elements of some bytes as a copy from tile to tile: the tile, where it starts, and the moves. The
+    /// parts of wider elements than were stored may lie apart on the chip.
+    pub fn copy(
+        &self,
+        load: &Transfer,
+        element: u64,
+    ) -> Option<(ValueId, i64, SmallVec<[Move; 8]>)> {
+        let resident = self.find(load).filter(|resident| resident.element >= element)?;
         let (offset, moves) = compose(&resident.stored, load)?;
         Some((resident.tile, offset, moves))
     }
@@ -227,12 +234,24 @@ mod tests {
         assert!(!check(&stored, &transfer(0, 0, &[(4, 8, 4)])));
     }
 
+    /// Pairs of 4 bytes in two partitions make no element of 8.
+    #[test]
+    fn wider_elements_than_were_stored_come_from_main_memory() {
+        let mut residents = Residents::default();
+        let stored = transfer(0, 0, &[(4, 4, ROW)]);
+        residents
+            .add(Resident { tile: ValueId::from_index(3), bytes: 4, element: 4, stored }, 4096);
+        let load = transfer(0, 0, &[(2, 8, 8)]);
+        assert!(residents.copy(&load, 4).is_some());
+        assert!(residents.copy(&load, 8).is_none());
+    }
+
     #[test]
     fn the_same_layout_is_the_same_tile() {
         let mut residents = Residents::default();
         let stored = transfer(0, 0, &[(128, 4, ROW)]);
         let tile = ValueId::from_index(3);
-        residents.add(Resident { tile, bytes: 64, stored: stored.clone() }, 4096);
+        residents.add(Resident { tile, bytes: 64, element: 4, stored: stored.clone() }, 4096);
         assert_eq!(residents.same(std::slice::from_ref(&stored)), Some(tile));
         assert_eq!(residents.same(&[transfer(0, 0, &[(16, 4, 4), (8, 64, ROW)])]), None);
     }
