@@ -164,6 +164,9 @@ fn remarks_have_places_and_come_as_json_lines_too() {
     let file = dir.file("x.pta", PROGRAM);
     let shown = errors(&["opt", arg(&file), "--remarks=passed:fuse"]);
     assert!(shown.contains("x.pta:4:3: passed fuse/"), "{shown}");
+    let both = errors(&["opt", arg(&file), "--remarks=passed,analysis"]);
+    assert!(both.contains(": passed fuse/") && both.contains("analysis tile/"), "{both}");
+    assert!(!errors(&["opt", arg(&file), "--remarks=missed,analysis"]).contains(": passed "));
     let lines = dir.path("remarks.jsonl");
     let quiet = errors(&["opt", arg(&file), "--remarks-output", arg(&lines)]);
     assert!(quiet.is_empty(), "{quiet}");

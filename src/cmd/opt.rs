@@ -66,8 +66,9 @@ pub struct Options {
     /// Print what passes counted, on standard error.
     #[arg(long)]
     pub stats: bool,
-    /// Print remarks, on standard error: passed, missed, analysis or all, of all passes or of one (`missed:fuse`).
-    #[arg(long, value_name = "KIND[:PASS]", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    /// Print remarks, on standard error: of some kinds (passed, missed, analysis, all) and of all passes or of one
+    /// (`passed,missed:fuse`).
+    #[arg(long, value_name = "KINDS[:PASS]", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     pub remarks: Option<RemarkFilter>,
     /// Write the remarks to a file instead, one JSON record a line.
     #[arg(long, value_name = "FILE")]
@@ -233,7 +234,7 @@ fn run_one(
     })?;
     let stats = counts(context.stats);
     let wanted =
-        options.remarks.clone().or(options.remarks_output.as_ref().map(|_| RemarkFilter::ALL));
+        options.remarks.clone().or(options.remarks_output.as_ref().map(|_| RemarkFilter::all()));
     let remarks: Vec<PlacedRemark> = match wanted {
         Some(filter) => context
             .remarks

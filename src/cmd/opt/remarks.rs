@@ -11,40 +11,41 @@ use crate::failure::{Failure, Outcome};
 /// Which remarks are printed.
 #[derive(Clone, Debug)]
 pub struct RemarkFilter {
-    kind: Option<RemarkKind>,
+    kinds: Vec<RemarkKind>,
     pass: Option<String>,
 }
 
+const KINDS: [RemarkKind; 3] = [RemarkKind::Passed, RemarkKind::Missed, RemarkKind::Analysis];
+
+/// Kinds separated by commas, and a pass after a colon: `missed`, `passed,missed:fuse`.
 impl std::str::FromStr for RemarkFilter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, pass) = match text.split_once(':') {
-            Some((kind, pass)) => (kind, Some(pass.to_owned())),
+        let (names, pass) = match text.split_once(':') {
+            Some((names, pass)) => (names, Some(super::pass_name(pass)?.to_owned())),
             None => (text, None),
         };
-        let kinds = [RemarkKind::Passed, RemarkKind::Missed, RemarkKind::Analysis];
-        let kind = match kinds.into_iter().find(|one| one.name() == kind) {
-            None if kind != "all" => {
-                return Err("remarks are passed, missed, analysis or all".to_owned());
+        let mut kinds = Vec::new();
+        for name in names.split(',') {
+            match KINDS.into_iter().find(|kind| kind.name() == name) {
+                Some(kind) => kinds.push(kind),
+                None if name == "all" => kinds.extend(KINDS),
+                None => return Err("remarks are passed, missed, analysis or all".to_owned()),
             }
-            kind => kind,
-        };
-        match pass {
-            Some(pass) => {
-                super::pass_name(&pass).map(|pass| Self { kind, pass: Some(pass.to_owned()) })
-            }
-            None => Ok(Self { kind, pass: None }),
         }
+        Ok(Self { kinds, pass })
     }
 }
 
 impl RemarkFilter {
     /// Every remark.
-    pub const ALL: Self = Self { kind: None, pass: None };
+    pub fn all() -> Self {
+        Self { kinds: KINDS.to_vec(), pass: None }
+    }
 
     pub fn accepts(&self, remark: &Remark) -> bool {
-        self.kind.is_none_or(|kind| kind == remark.kind)
+        self.kinds.contains(&remark.kind)
             && self.pass.as_ref().is_none_or(|pass| pass == remark.pass)
     }
 }
