@@ -108,6 +108,9 @@ fn run_page(page: &Path) {
     fs::create_dir_all(&examples).unwrap();
     for entry in fs::read_dir(root().join("examples")).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
         fs::copy(&path, examples.join(path.file_name().unwrap())).unwrap();
     }
     let bin = Path::new(env!("CARGO_BIN_EXE_partita")).parent().unwrap().to_owned();

@@ -56,6 +56,8 @@ pub struct Figures {
     pub bytes: u64,
     /// Of all engines together.
     pub cycles: u64,
+    /// The time of all engines and of the transfers, added: what fusion makes small.
+    pub work_ns: f64,
     pub bound_ns: f64,
     pub makespan_ns: f64,
     /// Of the largest e-graph.
@@ -152,6 +154,7 @@ fn figures(func: &Func, target: &str, mode: Mode) -> Result<Figures, Box<dyn Err
         words: cost.engines.iter().map(|engine| engine.words).sum(),
         bytes: cost.dma.bytes,
         cycles: cost.engines.iter().map(|engine| engine.cycles).sum(),
+        work_ns: cost.engines.iter().map(|engine| engine.busy_ns).sum::<f64>() + cost.dma.busy_ns,
         bound_ns: cost.bound_ns,
         makespan_ns: timeline.makespan_ps as f64 / 1e3,
         nodes: counts("e-nodes").into_iter().max().unwrap_or_default(),

@@ -321,13 +321,12 @@ pub fn improve(classes: &[Class], choice: &mut Choice, roots: &[usize]) -> Optio
     for _ in 0..MAX_IMPROVEMENTS {
         let mut improved = false;
         for class in needed.arrange(roots)? {
-            let nodes = &classes[class].nodes;
-            for number in 0..nodes.len() {
+            for (number, node) in classes[class].nodes.iter().enumerate() {
                 let kept = needed.choice[class];
                 if kept == Some(number) || needed.users[class] == 0 {
                     continue;
                 }
-                if needed.rests_on(&nodes[number].children, class) {
+                if needed.rests_on(&node.children, class) {
                     continue;
                 }
                 let before = needed.cost;

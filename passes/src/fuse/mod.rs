@@ -81,7 +81,7 @@ impl Default for FuseOptions {
 
 impl FuseOptions {
     /// The name of the pass with these options.
-    const fn pass(&self) -> &'static str {
+    pub(crate) const fn pass(&self) -> &'static str {
         if self.words_only { "fuse-words" } else { "fuse" }
     }
 }

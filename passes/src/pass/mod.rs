@@ -2,6 +2,7 @@
 
 mod pipeline;
 mod setting;
+mod weigh;
 
 use partita_backend::cost::{Profile, dma_cost};
 use partita_ir::diag::Code;
@@ -217,6 +218,7 @@ fn run_fuse(func: &Func, cx: &mut Context, words_only: bool) -> Result<Func, Vec
     let fused = fuse(func, &cx.target, &options, &mut cx.fuel).map_err(|error| {
         vec![Diagnostic::error(Code::Internal, error.to_string(), func.spans.name)]
     })?;
+    let fused = weigh::best(func, fused, &options, cx);
     let stats = &fused.stats;
     let rows = [
         ("windows", stats.windows),
