@@ -36,6 +36,7 @@ fn kind_of(op: &TensorOp) -> Kind {
             Kind::Fold
         }
         Transpose { .. }
+        | TransposePair { .. }
         | Broadcast { .. }
         | Reshape
         | Slice { .. }

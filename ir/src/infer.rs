@@ -81,6 +81,7 @@ pub fn result_type(
         TensorOp::Elementwise(op) => elementwise(*op, operands, want),
         TensorOp::ScanCache { .. } => shapes::scan(op, operands, want),
         TensorOp::Pair { op0, op1, .. } => pair([*op0, *op1], operands, want),
+        TensorOp::TransposePair { op0, op1, .. } => transpose_pair([*op0, *op1], operands, want),
         TensorOp::Pad { amounts } => shapes::pad(amounts, operands),
         TensorOp::Concat { dim } => shapes::concat(*dim, operands),
         TensorOp::Iota { dim } => shapes::iota(*dim, want),
@@ -128,6 +129,7 @@ fn one_operand(
         TensorOp::Elementwise(_)
         | TensorOp::ScanCache { .. }
         | TensorOp::Pair { .. }
+        | TensorOp::TransposePair { .. }
         | TensorOp::Pad { .. }
         | TensorOp::Concat { .. }
         | TensorOp::Iota { .. }
@@ -154,6 +156,35 @@ fn pair(
     let dtype = checks::pair_dtype(ops, operands, want)?;
     checks::literals(operands, |_| Some(dtype))?;
     Ok(TensorType { shape: broadcast_operands(operands)?, dtype: want.dtype })
+}
+
+/// A pair of an operand with its last dimensions in the other order, and of literals.
+fn transpose_pair(
+    ops: [ElementwiseOp; 2],
+    operands: &[OperandType<'_>],
+    want: &TensorType,
+) -> Result<TensorType, InferError> {
+    let mut tensors = operands.iter().enumerate().filter(|(_, operand)| operand.tensor().is_some());
+    let (Some((at, operand)), None) = (tensors.next(), tensors.next()) else {
+        let message = "one operand of `tensor.transpose_pair` is a value, the others are literals";
+        return Err(InferError::new(Code::LiteralDtype, At::Op, message));
+    };
+    let ty = checks::tensor_operand(std::slice::from_ref(operand), 0)?;
+    let [batch @ .., rows, columns] = ty.shape.as_slice() else {
+        let message = format!("a transpose has two dimensions to exchange, not those of `{ty}`");
+        return Err(InferError::new(Code::Shapes, At::Operand(at), message));
+    };
+    if *rows < 32 || *columns < 32 {
+        let message =
+            format!("`tensor.transpose_pair` takes [..., P, F], both at least 32, not `{ty}`");
+        return Err(InferError::new(Code::Shapes, At::Operand(at), message));
+    }
+    let dtype = if ops == [ElementwiseOp::Copy; 2] && want.dtype == ty.dtype {
+        ty.dtype
+    } else {
+        pair(ops, operands, want)?.dtype
+    };
+    Ok(TensorType::new(batch.iter().chain([columns, rows]).copied(), dtype))
 }
 
 fn broadcast_operands(operands: &[OperandType<'_>]) -> Result<crate::types::Shape, InferError> {
@@ -201,7 +232,9 @@ pub fn literal_dtype(func: &Func, op: &Op, index: usize) -> Option<ElemType> {
             let operands = operand_types(func, &op.operands)?;
             elementwise_literal_dtype(*elementwise, &operands, index, result()?)
         }
-        TensorOp::Pair { op0, .. } if !op0.is_bits() => Some(ElemType::F32),
+        TensorOp::Pair { op0, .. } | TensorOp::TransposePair { op0, .. } if !op0.is_bits() => {
+            Some(ElemType::F32)
+        }
         // The scalar and the seed of a scan, the filling of a pad.
         _ => op.value_operands().next().and_then(|value| func.tensor_ty(value)).map(|ty| ty.dtype),
     }

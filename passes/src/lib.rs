@@ -1,6 +1,7 @@
 //! What happens to programs: from the tensor dialect to placed, scheduled words.
 
 pub mod bisect;
+pub mod blocks;
 pub mod canonicalize;
 mod compile;
 pub mod expand;

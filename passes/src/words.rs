@@ -3,7 +3,8 @@
 
 use partita_isa::{
     AccumCmd, AluOp, CrossLaneReduce, Dtype, ImmSrc, Instruction, Opcode, Pattern, ReduceAxis,
-    ReduceOp, ReverseOps, ScalarTensorTensor, SubDim, TensorReduce, TensorScalar, TensorTensor,
+    ReduceOp, ReverseOps, ScalarTensorTensor, SubDim, TensorReduce, TensorScalar,
+    TensorScalarSelect, TensorTensor,
 };
 
 /// A scalar operand of a word.
@@ -171,6 +172,45 @@ impl Stt {
                 dst_mem_pattern: dst,
                 imm0,
                 ..ScalarTensorTensor::default()
+            },
+        )
+    }
+}
+
+/// `dst = pred ? src : other`, the predicate and the other branch one value for each channel (ISA 9.20).
+#[derive(Clone, Copy, Debug)]
+pub struct RowSelect {
+    pub dtype: Dtype,
+    pub predicate: Dtype,
+    /// The other branch where the predicate is set.
+    pub reversed: bool,
+}
+
+impl RowSelect {
+    pub fn word(
+        &self,
+        channels: u8,
+        predicate: Imm,
+        other: Imm,
+        src: Pattern<3>,
+        dst: Pattern<3>,
+    ) -> Instruction {
+        let (pred_imm_src, pred_imm) = predicate.split();
+        let (src1_imm_src, src1_imm) = other.split();
+        Instruction::new(
+            Opcode::TensorScalarSelect,
+            TensorScalarSelect {
+                src0_mem_pattern: src,
+                reversed_pred: u8::from(self.reversed),
+                num_active_channels: channels,
+                dtype: self.dtype.code(),
+                pred_imm_dtype: self.predicate.code(),
+                src1_imm_src,
+                pred_imm_src,
+                src1_imm,
+                pred_imm,
+                dst_mem_pattern: dst,
+                ..TensorScalarSelect::default()
             },
         )
     }

@@ -182,6 +182,10 @@ impl Context<'_> {
             TensorOp::Pair { op0, op1, reverse } => {
                 self.pair(super::pair::Pair { op0: *op0, op1: *op1, reverse: *reverse })
             }
+            TensorOp::TransposePair { op0, op1, reverse } => {
+                let pair = super::pair::Pair { op0: *op0, op1: *op1, reverse: *reverse };
+                self.transpose_pair(pair)
+            }
             TensorOp::Iota { .. } | TensorOp::Constant(_) => Ok(Bound::Exact),
             TensorOp::Bitcast if !self.exact_operands() => Ok(self.everywhere(f64::INFINITY)),
             TensorOp::Bitcast
@@ -204,7 +208,8 @@ impl Context<'_> {
             | TensorOp::PartitionReduce { .. }
             | TensorOp::TransposeReduce { .. }
             | TensorOp::ScanCache { .. }
-            | TensorOp::Pair { .. } => true,
+            | TensorOp::Pair { .. }
+            | TensorOp::TransposePair { .. } => true,
             _ => false,
         };
         let (dtype, fp8) = (self.result().dtype, self.options.fp8);
@@ -233,6 +238,26 @@ impl Context<'_> {
         let operands = pair.ordered(&t, rest.iter().copied());
         let bounds = pair.ordered(&bound, rest_bounds.iter().copied());
         elementwise::bound(&Context { operands: &operands, bounds: &bounds, ..*self }, pair.op1)
+    }
+
+    /// Bounds move with their elements, then both operations are done on them.
+    fn transpose_pair(&self, pair: super::pair::Pair) -> Result<Bound, EvalError> {
+        let moved = super::transposed(pair, self.operands)?;
+        let place = pair.tensor(self.operands);
+        let at = |place: usize| Some((*self.operands.get(place)?, *self.bounds.get(place)?));
+        let Some((operand, bound)) = at(place) else { return Ok(Bound::Exact) };
+        let transpose = TensorOp::transpose_of_last(moved.shape().len());
+        let bound = Context { operands: &[operand], bounds: &[bound], value: &moved, ..*self }
+            .moved(&transpose)?;
+        if pair.moves(&moved, self.result().dtype) {
+            return Ok(bound);
+        }
+        let operands = pair.around(self.operands, &moved);
+        let mut bounds = self.bounds.to_vec();
+        if let Some(slot) = bounds.get_mut(place) {
+            *slot = &bound;
+        }
+        Context { operands: &operands, bounds: &bounds, ..*self }.pair(pair)
     }
 
     fn everywhere(&self, bound: f64) -> Bound {

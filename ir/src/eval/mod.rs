@@ -137,6 +137,15 @@ pub fn eval_op(
             let pair = pair::Pair { op0: *op0, op1: *op1, reverse: *reverse };
             pair.first(operands, fp8).and_then(|t| pair.second(&t, operands, result, fp8))
         }
+        TensorOp::TransposePair { op0, op1, reverse } => {
+            let pair = pair::Pair { op0: *op0, op1: *op1, reverse: *reverse };
+            let moved = transposed(pair, operands)?;
+            if pair.moves(&moved, result.dtype) {
+                return Ok(moved);
+            }
+            let operands = pair.around(operands, &moved);
+            pair.first(&operands, fp8).and_then(|t| pair.second(&t, &operands, result, fp8))
+        }
         TensorOp::Iota { dim } => iota(*dim, result, fp8),
         TensorOp::Constant(data) if data.ty() == result => Ok(data.clone()),
         TensorOp::Constant(_) => {
@@ -173,6 +182,18 @@ pub(crate) fn fold_plans(
         }
         _ => None,
     }
+}
+
+/// The operand of a transposing pair with its last two dimensions in the other order.
+fn transposed(pair: pair::Pair, operands: &[&TensorData]) -> Result<TensorData, EvalError> {
+    let missing = || EvalError::malformed("tensor.transpose_pair", "an operand is missing");
+    let data = operands.get(pair.tensor(operands)).ok_or_else(missing)?;
+    let mut ty = data.ty().clone();
+    let transpose = TensorOp::transpose_of_last(ty.rank());
+    if let [.., a, b] = ty.shape.as_mut_slice() {
+        std::mem::swap(a, b);
+    }
+    move_elements(&transpose, &[data], &ty)
 }
 
 fn move_elements(

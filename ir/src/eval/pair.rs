@@ -24,6 +24,28 @@ impl Pair {
         operands.split_at(self.op0.arity().min(operands.len()))
     }
 
+    /// The place of the operand that is no literal (those have rank 0), of a pair with one.
+    pub fn tensor(self, operands: &[&TensorData]) -> usize {
+        operands.iter().position(|data| !data.shape().is_empty()).unwrap_or(0)
+    }
+
+    /// The operands with another in the place of the one that is no literal.
+    pub fn around<'a>(
+        self,
+        operands: &[&'a TensorData],
+        other: &'a TensorData,
+    ) -> Vec<&'a TensorData> {
+        let place = self.tensor(operands);
+        let operand =
+            |(at, &data): (usize, &&'a TensorData)| if at == place { other } else { data };
+        operands.iter().enumerate().map(operand).collect()
+    }
+
+    /// True when neither operation changes anything.
+    pub fn moves(self, data: &TensorData, to: ElemType) -> bool {
+        [self.op0, self.op1] == [ElementwiseOp::Copy; 2] && data.dtype() == to
+    }
+
     /// The operands of the second operation in order.
     pub fn ordered<T>(self, t: T, other: impl Iterator<Item = T>) -> Vec<T> {
         let mut all: Vec<T> = std::iter::once(t).chain(other).collect();

@@ -14,7 +14,9 @@ fn arity(op: &TensorOp) -> RangeInclusive<usize> {
         TensorOp::Elementwise(op) => exactly(op.arity()),
         TensorOp::ScanCache { seed: Seed::Zero, .. } => exactly(2),
         TensorOp::ScanCache { seed: Seed::Load, .. } => exactly(3),
-        TensorOp::Pair { op0, op1, .. } => exactly((op0.arity() + op1.arity()).saturating_sub(1)),
+        TensorOp::Pair { op0, op1, .. } | TensorOp::TransposePair { op0, op1, .. } => {
+            exactly((op0.arity() + op1.arity()).saturating_sub(1))
+        }
         TensorOp::Pad { .. } => exactly(2),
         TensorOp::Concat { .. } => 1..=usize::MAX,
         TensorOp::Iota { .. } | TensorOp::Constant(_) => exactly(0),

@@ -234,6 +234,26 @@ pub enum TensorOp {
         op1: ElementwiseOp,
         reverse: bool,
     },
+    /// The last two dimensions change places, and two operations with scalars are
+    /// done on the way (ISA 9.16): of `a` as [`TensorOp::Pair`] does them, the other
+    /// operands being literals. `a` is `[…, P, F]`, both at least 32, the result
+    /// `[…, F, P]`. Two times `copy` moves the bits as they are (ISA 9.12).
+    TransposePair {
+        op0: ElementwiseOp,
+        op1: ElementwiseOp,
+        reverse: bool,
+    },
+}
+
+impl TensorOp {
+    /// The transpose of the last two of several dimensions.
+    pub fn transpose_of_last(rank: usize) -> Self {
+        let mut perm: Dims = (0..rank).collect();
+        if let [.., a, b] = perm.as_mut_slice() {
+            std::mem::swap(a, b);
+        }
+        Self::Transpose { perm }
+    }
 }
 
 macro_rules! tensor_op_names {
@@ -284,4 +304,5 @@ tensor_op_names! {
     TensorOp::Constant(_) => Constant "constant";
     TensorOp::TransposeReduce { .. } => TransposeReduce "transpose_reduce";
     TensorOp::Pair { .. } => Pair "pair";
+    TensorOp::TransposePair { .. } => TransposePair "transpose_pair";
 }

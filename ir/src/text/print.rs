@@ -232,7 +232,8 @@ impl Printer<'_> {
     fn tensor_op(&mut self, kind: &TensorOp, operands: &[Operand]) {
         match kind {
             TensorOp::Elementwise(op) => self.call(op.name(), operands),
-            TensorOp::Pair { op0, op1, reverse } => {
+            TensorOp::Pair { op0, op1, reverse }
+            | TensorOp::TransposePair { op0, op1, reverse } => {
                 self.put(op0.name());
                 self.put(", ");
                 self.put(op1.name());

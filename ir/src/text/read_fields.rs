@@ -142,6 +142,11 @@ impl<'a> Fields<'a> {
                 op1: self.elementwise(1)?,
                 reverse: self.reversed,
             },
+            Rule::transpose_pair => TensorOp::TransposePair {
+                op0: self.elementwise(0)?,
+                op1: self.elementwise(1)?,
+                reverse: self.reversed,
+            },
             Rule::cast => TensorOp::Cast,
             Rule::wrap => TensorOp::Wrap,
             Rule::to_int => TensorOp::ToInt,

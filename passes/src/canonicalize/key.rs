@@ -19,7 +19,9 @@ pub fn hash_op(op: &TensorOp, state: &mut impl Hasher) {
         | TensorOp::Broadcast { dims }
         | TensorOp::Reverse { dims } => dims.hash(state),
         TensorOp::ScanCache { op0, op1, seed, emit } => (op0, op1, seed, emit).hash(state),
-        TensorOp::Pair { op0, op1, reverse } => (op0, op1, reverse).hash(state),
+        TensorOp::Pair { op0, op1, reverse } | TensorOp::TransposePair { op0, op1, reverse } => {
+            (op0, op1, reverse).hash(state)
+        }
         TensorOp::Slice { ranges } => ranges.hash(state),
         TensorOp::Concat { dim } | TensorOp::Iota { dim } => dim.hash(state),
         TensorOp::Pad { amounts } => amounts.hash(state),

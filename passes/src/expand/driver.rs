@@ -38,7 +38,9 @@ pub(super) fn describe(kind: &TensorOp) -> String {
             format!("{name} {op}")
         }
         TensorOp::PartitionReduce { op, .. } => format!("{name} {op}"),
-        TensorOp::ScanCache { op0, op1, .. } | TensorOp::Pair { op0, op1, .. } => {
+        TensorOp::ScanCache { op0, op1, .. }
+        | TensorOp::Pair { op0, op1, .. }
+        | TensorOp::TransposePair { op0, op1, .. } => {
             format!("{name} {op0}, {op1}")
         }
         _ => name.to_owned(),

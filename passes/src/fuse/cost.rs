@@ -10,8 +10,10 @@
 use partita_backend::cost::Profile;
 use partita_ir::ops::{Emit, ReduceOp};
 use partita_ir::types::{MAX_PARTITIONS, element_count};
-use partita_ir::{TensorOp, TensorType};
-use partita_isa::{CostClass, Engine, Generation, Target};
+use partita_ir::{ElemType, ElementwiseOp, TensorOp, TensorType};
+use partita_isa::{CostClass, Engine, Generation, Opcode, Target};
+
+use crate::blocks::{self, Deal, Field, MAX_BLOCKS};
 
 mod elementwise;
 
@@ -20,9 +22,6 @@ use elementwise::{Stream, is_unconditional};
 
 /// What an operation costs that is read through an access pattern.
 pub const PATTERN: u64 = 1;
-
-/// Rows and columns of the blocks that StreamTranspose turns (ISA 8.3).
-const BLOCK: u64 = 32;
 
 /// Words that an operation takes which the machine has no single word for; a round
 /// figure, since no rule chooses between such operations.
@@ -46,7 +45,7 @@ impl Prices {
     }
 
     /// A word of a class that streams so many elements per partition.
-    fn word(&self, class: CostClass, engine: Engine, elements: u64) -> u64 {
+    pub fn word(&self, class: CostClass, engine: Engine, elements: u64) -> u64 {
         self.stream(&Stream { class, engine, elements, ..Stream::default() })
     }
 
@@ -66,6 +65,21 @@ impl Prices {
         let elements = factor.unwrap_or(1.0) * stream.elements as f64;
         let cycles = figures.fixed.value + elements.max(figures.floor.value) + extra;
         whole(cycles * 1000.0 / figures.clock_ghz.value)
+    }
+
+    /// A word that copies or shuffles so many elements per partition.
+    pub fn lanes(&self, elements: u64) -> u64 {
+        self.word(CostClass::Stream, Engine::Dve, elements)
+    }
+
+    /// The word that loads a lane table.
+    pub fn lane_table(&self) -> u64 {
+        self.word(CostClass::Fixed, Engine::Dve, 0)
+    }
+
+    /// A transfer and its latency, in rows of so many contiguous bytes.
+    pub fn transfer(&self, bytes: u64, row: u64) -> u64 {
+        self.dma(bytes, row).saturating_add(whole(self.profile.dma.latency_ns.value * 1000.0))
     }
 
     /// A transfer in rows of so many contiguous bytes.
@@ -103,6 +117,7 @@ impl Prices {
                 let (_, inner) = split(&first.shape, 1);
                 self.word(CostClass::TransposeReduce, Engine::Dve, inner)
             }
+            TensorOp::TransposePair { op0, op1, .. } => self.turn([*op0, *op1], first, result),
             TensorOp::Transpose { perm } => self.transpose(perm, first),
             TensorOp::ScanCache { emit, .. } => {
                 let class = match emit {
@@ -159,16 +174,10 @@ impl Prices {
             return 0;
         }
         let bytes = ty.bytes().unwrap_or(u64::MAX >> 8);
-        let direct = self.dma(bytes, row_bytes(ty, ty.rank() - last - 1));
-        if last + 1 < ty.rank() || outer.len() > 1 {
-            return direct;
-        }
-        let (leading, inner) = split(&ty.shape, last);
-        if ty.dtype.size_bytes() > 4 { direct } else { direct.min(self.turn(leading, inner, ty)) }
+        self.dma(bytes, row_bytes(ty, ty.rank() - last - 1))
     }
 
-    /// By DMA alone, or for two dimensions by StreamTranspose and a transfer of its
-    /// rows of 32.
+    /// A transpose by DMA alone.
     fn transpose(&self, perm: &[usize], ty: &TensorType) -> u64 {
         let units = |dim: &&usize| ty.shape.get(**dim).is_some_and(|&size| size != 1);
         let moving: Vec<usize> = perm.iter().filter(units).copied().collect();
@@ -177,26 +186,49 @@ impl Prices {
         }
         let bytes = ty.bytes().unwrap_or(u64::MAX >> 8);
         let trailing = perm.iter().enumerate().rev().take_while(|&(to, &from)| to == from).count();
-        let direct = self.dma(bytes, row_bytes(ty, trailing));
-        match moving.as_slice() {
-            &[a, b] if a > b && trailing == 0 && ty.dtype.size_bytes() <= 4 => {
-                let size = |dim: usize| ty.shape.get(dim).copied().unwrap_or(1);
-                let (rows, inner) = (size(b), size(a));
-                direct.min(self.turn(rows, inner, ty))
-            }
-            _ => direct,
-        }
+        self.dma(bytes, row_bytes(ty, trailing))
     }
 
-    /// StreamTranspose of `[rows, inner]` and the transfer of its rows of 32.
-    fn turn(&self, rows: u64, inner: u64, ty: &TensorType) -> u64 {
-        let size = ty.dtype.size_bytes();
-        let bytes = ty.bytes().unwrap_or(u64::MAX >> 8);
-        let elements = rows
-            .div_ceil(MAX_PARTITIONS)
-            .saturating_mul(inner.div_ceil(BLOCK).saturating_mul(BLOCK));
-        let word = self.word(CostClass::Stream, Engine::Dve, elements);
-        word.saturating_add(self.dma(bytes, rows.min(BLOCK).saturating_mul(size)))
+    /// A transpose by blocks: each tile is loaded, turned and stored. What follows waits for a transfer more.
+    fn turn(&self, ops: [ElementwiseOp; 2], ty: &TensorType, result: &TensorType) -> u64 {
+        let [batch @ .., rows, columns] = ty.shape.as_slice() else { return 0 };
+        let moves = ops == [ElementwiseOp::Copy; 2] && ty.dtype == result.dtype;
+        let opcode =
+            if moves { Opcode::StreamTranspose } else { Opcode::TransposeTensorScalarArithOp };
+        let dtypes = [ty.dtype, result.dtype];
+        let tiles = |field: &Field| {
+            let price = self.tile(field.deal, dtypes, opcode);
+            price.saturating_mul(field.count[0].saturating_mul(field.count[1]))
+        };
+        let fields = self.fields([*rows, *columns], dtypes, opcode, MAX_BLOCKS);
+        let once = fields.iter().map(tiles).fold(0u64, u64::saturating_add);
+        let batch = batch.iter().copied().fold(1u64, u64::saturating_mul);
+        let latency = whole(self.profile.dma.latency_ns.value * 1000.0);
+        once.saturating_mul(batch).saturating_add(latency)
+    }
+
+    /// How a matrix of these types before and after is best dealt to tiles that a word turns, with at most so many
+    /// blocks in a partition.
+    pub fn fields(
+        &self,
+        shape: [u64; 2],
+        dtypes: [ElemType; 2],
+        opcode: Opcode,
+        most: u64,
+    ) -> Vec<Field> {
+        let efficient = self.profile.dma.efficient_row_bytes.value as u64;
+        let long = dtypes.map(|dtype| efficient.div_ceil(dtype.size_bytes()));
+        blocks::fields(shape, long, most, |deal| self.tile(deal, dtypes, opcode))
+    }
+
+    fn tile(&self, deal: Deal, dtypes: [ElemType; 2], opcode: Opcode) -> u64 {
+        let elements = deal.channels().saturating_mul(deal.elements());
+        let transfer = |side: usize| {
+            let size = dtypes[side].size_bytes();
+            self.dma(elements.saturating_mul(size), deal.runs()[side].saturating_mul(size))
+        };
+        let word = self.word(opcode.info().cost, Engine::Dve, deal.elements());
+        word.saturating_add(transfer(0)).saturating_add(transfer(1))
     }
 }
 

@@ -6,6 +6,9 @@ mod folds;
 mod layout;
 mod pairs;
 mod partitions;
+mod reductions;
+pub(super) mod selects;
+mod transposes;
 
 use std::fmt;
 
@@ -310,5 +313,13 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-const TABLES: [&[Rule]; 5] =
-    [layout::RULES, partitions::RULES, casts::RULES, pairs::RULES, folds::RULES];
+const TABLES: [&[Rule]; 8] = [
+    layout::RULES,
+    partitions::RULES,
+    casts::RULES,
+    pairs::RULES,
+    folds::RULES,
+    transposes::RULES,
+    reductions::RULES,
+    selects::RULES,
+];

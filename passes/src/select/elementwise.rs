@@ -9,7 +9,7 @@ use super::{
     Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32,
     sample,
 };
-use crate::words::{Imm, One, Scalar, Two};
+use crate::words::{Imm, One, RowSelect, Scalar, Two};
 
 /// Selects the form of an elementwise operation.
 ///
@@ -26,7 +26,9 @@ pub fn elementwise(
     };
     match op {
         ElementwiseOp::Copy | ElementwiseOp::Bypass => cast(left, out, target),
-        ElementwiseOp::Select => select(left, data, out, target),
+        ElementwiseOp::Select => {
+            row_select(inputs, out, target).or_else(|_| select(left, data, out, target))
+        }
         ElementwiseOp::Reciprocal => one_source(Opcode::Reciprocal, left, out, target),
         ElementwiseOp::Exp => {
             let word = scalar_word(Opcode::Exponential, AluOp::Bypass, left.dtype, out);
@@ -224,6 +226,30 @@ fn exact_in_fp32(
         )));
     }
     Ok(())
+}
+
+/// `select` by one value of each row, one branch another or a literal (SEL-1 to SEL-5).
+fn row_select(inputs: &[Input], out: ElemType, target: &Target) -> Result<Form, NotCore> {
+    let &[mask, on, off] = inputs else { return Err(NotCore::because("an operand is missing")) };
+    let imm = |input: &Input| match input.kind {
+        InputKind::Literal(bits) => u32::try_from(bits).ok().map(Imm::Value),
+        InputKind::Row => Some(Imm::Pointer(0x3000)),
+        InputKind::Tensor => None,
+    };
+    let (tensor, other, scalar) = match (on.kind, imm(&off), imm(&on)) {
+        (InputKind::Tensor, Some(scalar), _) => (1, 2, scalar),
+        (_, None, Some(scalar)) => (2, 1, scalar),
+        _ => return Err(NotCore::because("one branch is a scalar of each row")),
+    };
+    if mask.kind != InputKind::Row || [on, off].iter().any(|branch| branch.dtype != out) {
+        return Err(NotCore::because("a scalar of each row selects (ISA 9.20)"));
+    }
+    let word =
+        RowSelect { dtype: out.machine(), predicate: mask.dtype.machine(), reversed: tensor == 2 };
+    let predicate = Imm::Pointer(0x4000);
+    let sample_word = word.word(SAMPLE_CHANNELS, predicate, scalar, sample(0, 1), sample(1, 1));
+    legal(&sample_word, target, Engine::Dve)?;
+    Ok(Form::RowSelect { word, tensor, other })
 }
 
 /// `select`: copy, then a predicated copy (CP-2 to CP-4).

@@ -8,6 +8,7 @@
 mod elementwise;
 mod fold;
 mod pair;
+mod turn;
 
 use partita_ir::data::TensorData;
 use partita_ir::infer::literal_dtype;
@@ -15,11 +16,12 @@ use partita_ir::ops::{OpKind, TensorOp};
 use partita_ir::{ElemType, Func, Op, Operand};
 use partita_isa::{Dtype, Engine, Instruction, Pattern, Target};
 
-use crate::words::{CrossLane, One, Scalar, Stt, Two};
+use crate::words::{CrossLane, One, RowSelect, Scalar, Stt, Two};
 
 pub use elementwise::{elementwise, predicated};
 pub use fold::{cross_lane, reduce, scan, transpose_reduce};
 pub use pair::{From, Stage, Stages, one_word, pair};
+pub use turn::{Turn, turn};
 
 /// An operand as selection sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub enum Form {
     Stages(Box<Stages>),
     /// The second branch copied, then the first where the mask is set.
     Select { mask: Dtype, data: Dtype },
+    /// A tensor, or one value for each row, by a value of each row; `other` is that branch.
+    RowSelect { word: RowSelect, tensor: usize, other: usize },
     /// A reduction of free dimensions; `op_dim` is set when the pattern is known.
     Reduce { word: One, engine: Engine },
     /// A reduction of partitions.
@@ -64,6 +68,8 @@ pub enum Form {
     Scan(One),
     /// 0x83 or 0x84 with X of 32 elements.
     TransposeReduce(One),
+    /// 0x6b or 0x93.
+    Turn(Turn),
 }
 
 impl Form {
@@ -167,6 +173,9 @@ pub fn form(
         }
         TensorOp::ScanCache { op0, op1, seed, emit } => {
             scan(*op0, *op1, *seed, *emit, &inputs, out, target)
+        }
+        TensorOp::TransposePair { op0, op1, reverse } => {
+            turn([*op0, *op1], *reverse, &inputs, out, target)
         }
         TensorOp::TransposeReduce { op, negate } => {
             transpose_reduce(*op, first(&inputs)?, out, *negate, target)

@@ -24,6 +24,8 @@ pub(super) mod field {
     pub const DST: &str = "dst_mem_pattern";
     pub const IMM0: &str = "imm0";
     pub const IMM1: &str = "imm1";
+    pub const SRC1_IMM: &str = "src1_imm";
+    pub const PRED_IMM: &str = "pred_imm";
 }
 
 impl Lowering<'_> {
@@ -64,6 +66,7 @@ impl Lowering<'_> {
             | Form::Scalar { .. }
             | Form::Stt { .. }
             | Form::Stages(_)
+            | Form::RowSelect { .. }
             | Form::Select { .. }) => {
                 let sources = self.sources_of(member, operands)?;
                 let site = Site { block, channels, axes: &axes };
@@ -95,9 +98,9 @@ impl Lowering<'_> {
                     self.out.inst(Engine::Pool, word.word(channels, src, dst), &bases);
                 }
             }
-            Form::TransposeReduce(_) => {
+            Form::TransposeReduce(_) | Form::Turn(_) => {
                 return Err(NotCore {
-                    reason: "a transpose-reduce is tiled on its own".into(),
+                    reason: "a transpose is tiled on its own".into(),
                     rule: None,
                 });
             }

@@ -143,6 +143,30 @@ impl Lowering<'_> {
                 }
                 self.two(site, predicated(mask, data), Engine::Dve, &tiles, out)
             }
+            Form::RowSelect { word, tensor, other } => {
+                let source = self.source(sources, tensor)?;
+                let mask = self.source(sources, 0)?;
+                let scalar = match at(sources, other)? {
+                    Source::Tile(tile) => Immediate::Pointer(tile.value),
+                    Source::Literal(bits, _) => {
+                        let slot = u32::try_from(*bits).ok().map(Immediate::Value);
+                        slot.ok_or_else(|| missing("the literal fits no immediate"))?
+                    }
+                };
+                let loops = self.loops(site.block, site.axes, &[&source, out]);
+                let element = word.dtype.size() as i64;
+                for nest in fit(divide(&[], &loops, 3, 2))? {
+                    let src = nest.pattern(0, byte(nest.offsets[0], element));
+                    let dst = nest.pattern(1, byte(nest.offsets[1], element));
+                    let mut bases: Bases =
+                        smallvec![(field::SRC0, source.value), (field::DST, out.value)];
+                    let other = scalar.slot(field::SRC1_IMM, 0, &mut bases);
+                    let mask = Immediate::Pointer(mask.value).slot(field::PRED_IMM, 0, &mut bases);
+                    let inst = word.word(site.channels, mask, other, src, dst);
+                    self.out.inst(Engine::Dve, inst, &bases);
+                }
+                Ok(())
+            }
             _ => Err(missing("not an elementwise form")),
         }
     }

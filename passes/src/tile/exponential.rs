@@ -13,7 +13,9 @@ use smallvec::{SmallVec, smallvec};
 use super::compute::{field, missing};
 use super::elementwise::Immediate;
 use super::lower::{Block, Lowering, Tile};
+use super::notes::Joined;
 use super::patterns::divide;
+use crate::rewrite::RewriteClass;
 use crate::select::{Form, NotCore};
 use crate::words::{Imm, Scalar};
 
@@ -30,13 +32,13 @@ const DRAIN: Scalar = Scalar {
 
 impl Lowering<'_> {
     /// The later operation of the block that sums the rows which the exponential at `at`
-    /// writes, where one word for both is cheaper.
+    /// writes, with the price of one word for both.
     pub fn sum_beside(
         &self,
         block: &Block<'_>,
         at: usize,
         operands: &[Option<Tile>],
-    ) -> Option<usize> {
+    ) -> Option<(usize, Joined)> {
         let member = block.group.ops.get(at).filter(|_| !self.apart)?;
         let op = &self.func.ops[member.op];
         let result = op.result()?;
@@ -80,11 +82,11 @@ impl Lowering<'_> {
         let rows =
             block.region.rows.iter().all(|row| !of.contains(&row.axis) || to.contains(&row.axis));
         let elements = u16::try_from(free[index].extent).ok()?;
-        (summed && rows && self.pays(&word, elements)).then_some(beside)
+        (summed && rows).then(|| (beside, self.joined(&word, elements)))
     }
 
-    /// True when accumulating and reading the accumulator costs less than a reduction.
-    fn pays(&self, exponential: &Scalar, elements: u16) -> bool {
+    /// Accumulating and reading the accumulator, beside a reduction.
+    fn joined(&self, exponential: &Scalar, elements: u16) -> Joined {
         let generation = self.target.generation;
         let profile = Profile::of(generation);
         let none = [Imm::NONE, Imm::NONE];
@@ -99,7 +101,16 @@ impl Lowering<'_> {
         // A reduction streams its elements as the exponential does.
         let apart = price(exponential, elements).saturating_mul(2);
         let together = price(&accumulating, elements).saturating_add(price(&DRAIN, 1));
-        together.saturating_add(waits) < apart
+        let clock = profile.engines.get(&Engine::Dve).map_or(1.0, |dve| dve.clock_ghz.value);
+        let picoseconds = |cycles: u64| (cycles as f64 * 1000.0 / clock).round() as u64;
+        Joined {
+            rule: "exponential-with-sum",
+            class: RewriteClass::Reassociates,
+            makes: "0x30 Exponential that adds up what it writes",
+            instead: "the exponential and a reduction",
+            apart: picoseconds(apart),
+            together: picoseconds(together.saturating_add(waits)),
+        }
     }
 
     /// Emits both words and gives the tiles of the exponential and of the sum.

@@ -144,9 +144,7 @@ fn earliest_group(func: &Func, op: &Op, home: &[Option<usize>]) -> usize {
 impl Group {
     fn start(func: &Func, id: OpId, op: &Op) -> Self {
         let kind = match op.as_tensor() {
-            Some(TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. }) => {
-                GroupKind::Partitions
-            }
+            Some(op) if folds_partitions(op) => GroupKind::Partitions,
             _ => GroupKind::Rows,
         };
         let mut group = Self {
@@ -176,11 +174,8 @@ impl Group {
 
     /// Adds the operation if the axes allow it and no parallelism is lost; else changes nothing.
     fn join(&mut self, func: &Func, id: OpId, op: &Op) -> bool {
-        let folds_partitions = matches!(
-            op.as_tensor(),
-            Some(TensorOp::PartitionReduce { .. } | TensorOp::TransposeReduce { .. })
-        );
-        if self.kind == GroupKind::Partitions || folds_partitions || self.ops.len() >= MAX_OPS {
+        let apart = op.as_tensor().is_some_and(folds_partitions);
+        if self.kind == GroupKind::Partitions || apart || self.ops.len() >= MAX_OPS {
             return false;
         }
         let alone = Self::start(func, id, op);
@@ -285,7 +280,9 @@ impl Group {
                 }
                 Some(out)
             }
-            TensorOp::TransposeReduce { .. } => Some(self.axes.fresh_dims(out_shape)),
+            TensorOp::TransposeReduce { .. } | TensorOp::TransposePair { .. } => {
+                Some(self.axes.fresh_dims(out_shape))
+            }
             _ => {
                 let out = self.axes.fresh_dims(out_shape);
                 let fits = member.operands.iter().all(|dims| {
@@ -330,6 +327,16 @@ impl Group {
     fn pair(&mut self, a: &[Option<Axis>], b: &[Option<Axis>]) -> bool {
         pair(&mut self.axes, a, b)
     }
+}
+
+/// True of what needs a loop of its own, since elements go from partition to partition.
+fn folds_partitions(op: &TensorOp) -> bool {
+    matches!(
+        op,
+        TensorOp::PartitionReduce { .. }
+            | TensorOp::TransposeReduce { .. }
+            | TensorOp::TransposePair { .. }
+    )
 }
 
 /// Unites dimension by dimension where both have an axis.

@@ -11,6 +11,7 @@ use super::axes::{Axis, DimAxes};
 use super::emit::{End, Move, TileBuilder};
 use super::group::{Group, Member};
 use super::homes::Leftover;
+use super::notes::Notes;
 use super::plan::{Division, Region, TileSize};
 use super::resident::{Resident, Residents, Transfer};
 use super::rows::{RowBox, row_boxes, row_steps};
@@ -51,6 +52,7 @@ pub struct Lowering<'a> {
     budget: u64,
     /// One word does no more than one operation.
     pub apart: bool,
+    pub notes: Notes,
 }
 
 /// The iteration that is being lowered.
@@ -128,6 +130,7 @@ impl<'a> Lowering<'a> {
             residents: Residents::default(),
             budget,
             apart: false,
+            notes: Notes::default(),
         }
     }
 
@@ -279,8 +282,12 @@ impl<'a> Lowering<'a> {
             let operands = (0..op.operands.len())
                 .map(|index| self.operand(block, member, index, &mut known, invariant))
                 .collect::<Result<Vec<_>, _>>()?;
-            let accumulated = match self.sum_beside(block, at, &operands) {
-                Some(beside) => Some((
+            let beside = self.sum_beside(block, at, &operands);
+            if let Some((_, joined)) = &beside {
+                self.notes.add(self.func, member.op, joined);
+            }
+            let accumulated = match beside.filter(|(_, joined)| joined.pays()) {
+                Some((beside, _)) => Some((
                     block.group.ops[beside].op,
                     self.compute_with_sum(block, at, beside, &operands)?,
                 )),
@@ -294,6 +301,10 @@ impl<'a> Lowering<'a> {
                 continue;
             }
             let place = self.overwritten(block, at, &operands);
+            if place.is_some() {
+                let joined = self.without_copy(block, result);
+                self.notes.add(self.func, member.op, &joined);
+            }
             let tile = self.compute(block, member, &operands, result, place)?;
             self.keep(block, result, tile, &mut known, invariant);
         }
@@ -397,9 +408,13 @@ impl<'a> Lowering<'a> {
         for load in loads {
             let to = End { tile, offset: load.tile_offset };
             match self.residents.copy(load, element) {
-                Some((from, offset, moves)) => {
-                    let from = End { tile: from, offset };
-                    self.out.transfer(LOAD_QUEUE, element, from, to, &moves);
+                Some((from, [offset, start], moves)) => {
+                    let to = End { offset: start, ..to };
+                    let ends = [(from, offset), (to.tile, to.offset)];
+                    if !self.copy_by_words(element, ends, &moves) {
+                        let from = End { tile: from, offset };
+                        self.out.transfer(LOAD_QUEUE, element, from, to, &moves);
+                    }
                 }
                 None => {
                     let from = End { tile: self.buffer(load.buffer), offset: load.buffer_offset };
@@ -595,6 +610,9 @@ fn divide_dim(view: &View, dim: usize, cut: Division) -> Option<View> {
 }
 
 /// True of an operation that needs a lowering of its own.
-pub fn is_transpose_reduce(func: &Func, member: &Member) -> bool {
-    matches!(func.ops[member.op].as_tensor(), Some(TensorOp::TransposeReduce { .. }))
+pub fn has_own_tiling(func: &Func, member: &Member) -> bool {
+    let own = |op: &TensorOp| {
+        matches!(op, TensorOp::TransposeReduce { .. } | TensorOp::TransposePair { .. })
+    };
+    func.ops[member.op].as_tensor().is_some_and(own)
 }

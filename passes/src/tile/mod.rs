@@ -11,19 +11,22 @@ mod engine;
 mod exponential;
 mod group;
 mod homes;
+mod lanes;
 mod lower;
+mod notes;
 mod overwrite;
 mod patterns;
 mod plan;
 mod resident;
 mod rows;
 mod sources;
+mod transpose;
 mod view;
 
 use indexmap::IndexMap;
 use partita_ir::diag::Code;
 use partita_ir::entity::{OpId, ValueId};
-use partita_ir::{Diagnostic, Func, Operand, Space, TileType};
+use partita_ir::{Diagnostic, Func, Operand, Space, TensorOp, TileType};
 use partita_isa::Target;
 
 use crate::remark::{Remark, RemarkKind};
@@ -102,6 +105,7 @@ pub fn tile(
         lowering.copies_after(Some(index));
     }
     finish(&mut lowering, &returned);
+    remarks.append(&mut lowering.notes.remarks);
     dead::remove_dead_stores(&mut lowering.out.func);
     if lowering.out.is_full() {
         let message = format!(
@@ -144,7 +148,7 @@ fn plan_groups(func: &Func, budget: u64) -> Result<Vec<Planned>, Vec<Diagnostic>
             .into_iter()
             .map(|region| plan::tile_size(func, &group, &region, budget).map(|size| (region, size)))
             .collect();
-        let own_tiling = group.ops.iter().any(|member| lower::is_transpose_reduce(func, member));
+        let own_tiling = group.ops.iter().any(|member| lower::has_own_tiling(func, member));
         match sizes {
             Some(regions) => planned.push(Planned { group, regions }),
             None if own_tiling => planned.push(Planned { group, regions: Vec::new() }),
@@ -161,7 +165,8 @@ fn plan_groups(func: &Func, budget: u64) -> Result<Vec<Planned>, Vec<Diagnostic>
     if errors.is_empty() { Ok(planned) } else { Err(errors) }
 }
 
-/// Makes dense what a divided axis must cut but strides cannot.
+/// Makes dense what a divided axis must cut but strides cannot, and what is turned block by block from several
+/// places.
 fn divide_sources(func: &Func, planned: &[Planned], sources: &mut Sources) {
     for plan in planned {
         for (member, index, value) in external_operands(func, &plan.group) {
@@ -171,7 +176,10 @@ fn divide_sources(func: &Func, planned: &[Planned], sources: &mut Sources) {
                     .view(value)
                     .is_some_and(|view| region_view(&plan.group, region, view, dims).is_some())
             });
-            if !fits {
+            let turned = func.ops[plan.group.ops[member].op].as_tensor();
+            let whole = !matches!(turned, Some(TensorOp::TransposePair { .. }))
+                || sources.view(value).is_some_and(|view| view.pieces.len() == 1);
+            if !fits || !whole {
                 sources.make_dense(func, value);
             }
         }
@@ -239,10 +247,12 @@ fn lower_group(
 ) -> Result<(), (OpId, NotCore)> {
     let func = lowering.func;
     let last = plan.group.ops.last().map(|member| member.op);
-    if let Some(member) =
-        plan.group.ops.iter().find(|member| lower::is_transpose_reduce(func, member))
-    {
-        return lowering.transpose_reduce(member, budget).map_err(|reason| (member.op, reason));
+    if let Some(member) = plan.group.ops.iter().find(|member| lower::has_own_tiling(func, member)) {
+        let lowered = match func.ops[member.op].as_tensor() {
+            Some(TensorOp::TransposePair { .. }) => lowering.transpose_pair(member, budget),
+            _ => lowering.transpose_reduce(member, budget),
+        };
+        return lowered.map_err(|reason| (member.op, reason));
     }
     for (region, size) in &plan.regions {
         if let (Err(reason), Some(op)) = (lowering.region(&plan.group, region, size), last) {

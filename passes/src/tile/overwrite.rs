@@ -2,12 +2,33 @@
 //! needs no copy of it.
 
 use partita_ir::ops::TensorOp;
-use partita_ir::{ElementwiseOp, Operand};
+use partita_ir::{ElementwiseOp, Operand, ValueId};
+use partita_isa::{CostClass, Engine};
 
 use super::group::Member;
 use super::lower::{Block, Lowering, Tile};
+use super::notes::Joined;
+use crate::fuse::cost::Prices;
+use crate::rewrite::RewriteClass;
 
 impl Lowering<'_> {
+    /// What a select saves that has no copy of its second branch to make.
+    pub fn without_copy(&self, block: &Block<'_>, result: ValueId) -> Joined {
+        let (shape, _) = block.layout(&block.axes_of(result));
+        let elements = shape.iter().skip(1).product();
+        let prices = Prices::of(self.target);
+        let predicated = prices.word(CostClass::Predicated, Engine::Dve, elements);
+        let copy = prices.word(CostClass::Elementwise, Engine::Dve, elements);
+        Joined {
+            rule: "select-over-second-branch",
+            class: RewriteClass::Exact,
+            makes: "a predicated copy over the second branch",
+            instead: "a copy and a predicated copy",
+            apart: predicated.saturating_add(copy),
+            together: predicated,
+        }
+    }
+
     /// The tile of the second branch of a select when nothing else reads it: the first is
     /// written over it.
     pub fn overwritten(

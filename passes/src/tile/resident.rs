@@ -69,17 +69,31 @@ impl Residents {
         equal.then_some(resident.tile)
     }
 
-    /// The load of elements of some bytes as a copy from tile to tile: the tile, where it starts, and the moves. The
-    /// parts of wider elements than were stored may lie apart on the chip.
+    /// The load of elements of some bytes as a copy from tile to tile: the tile, where it starts on both sides, and the
+    /// moves. The parts of wider elements than were stored may lie apart on the chip.
     pub fn copy(
         &self,
         load: &Transfer,
         element: u64,
-    ) -> Option<(ValueId, i64, SmallVec<[Move; 8]>)> {
-        let resident = self.find(load).filter(|resident| resident.element >= element)?;
-        let (offset, moves) = compose(&resident.stored, load)?;
-        Some((resident.tile, offset, moves))
+    ) -> Option<(ValueId, [i64; 2], SmallVec<[Move; 8]>)> {
+        let load = forwards(load.clone());
+        let resident = self.find(&load).filter(|resident| resident.element >= element)?;
+        let (offset, moves) = compose(&resident.stored, &load)?;
+        Some((resident.tile, [offset, load.tile_offset], moves))
     }
+}
+
+/// The same elements, none of them backwards through the buffer.
+fn forwards(mut load: Transfer) -> Transfer {
+    for step in &mut load.moves {
+        if step.from < 0 {
+            let last = step.count.saturating_sub(1) as i64;
+            load.buffer_offset += last * step.from;
+            load.tile_offset += last * step.to;
+            (step.from, step.to) = (-step.from, -step.to);
+        }
+    }
+    load
 }
 
 /// Moves as one can compare them: from small to large steps of the buffer, those that

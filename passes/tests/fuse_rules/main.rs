@@ -2,6 +2,8 @@
 //! bit (any NaN for any NaN), over all pairs of 8-bit elements, over specials by
 //! specials, and over dyadic numbers at sizes around the machine's limits.
 
+mod reductions;
+mod transposes;
 mod words;
 
 use std::collections::BTreeSet;
@@ -187,6 +189,7 @@ fn reductions_over_leading_dimensions() {
         "cross-lane-sum",
         "cross-lane",
         "cross-lane-bits",
+        "cross-lane-minimum",
     ];
     for name in names {
         let rule = rule(name);
@@ -493,7 +496,13 @@ fn negations_go_into_reductions() {
 /// Every rule is proved by a test here.
 #[test]
 fn every_rule_is_named_here() {
-    let here = [include_str!("main.rs"), include_str!("words.rs")].concat();
+    let here = [
+        include_str!("main.rs"),
+        include_str!("words.rs"),
+        include_str!("transposes.rs"),
+        include_str!("reductions.rs"),
+    ]
+    .concat();
     for rule in rules::all() {
         assert!(here.contains(&format!("\"{}\"", rule.name)), "`{}` is not proved", rule.name);
     }

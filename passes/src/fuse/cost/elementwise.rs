@@ -8,6 +8,7 @@ use partita_isa::{AluOp, CostClass, Engine, Opcode};
 use smallvec::SmallVec;
 
 use super::{MANY_WORDS, Prices, columns, whole};
+use crate::fuse::rules::selects::is_of_rows;
 
 /// What the price of a word hangs on.
 #[derive(Clone, Debug)]
@@ -75,6 +76,15 @@ pub fn is_row(ty: &TensorType, result: &TensorType) -> bool {
     ty.dtype == ElemType::F32 && result.rank() > 0 && last.is_none_or(|size| size == 1)
 }
 
+/// True of a select by one value of each row as wide as the data, one branch of which is a scalar (ISA 9.20).
+fn is_row_select(operands: &[Option<&TensorType>], result: &TensorType) -> bool {
+    let &[Some(mask), on, off] = operands else { return false };
+    let scalar = |branch: Option<&TensorType>| branch.is_none_or(|ty| is_of_rows(ty, result));
+    is_of_rows(mask, result)
+        && mask.dtype.size_bytes() == result.dtype.size_bytes()
+        && scalar(on) != scalar(off)
+}
+
 impl Prices {
     /// An elementwise operation. Literals and scalars of rows are not streamed.
     pub(super) fn elementwise(
@@ -96,6 +106,9 @@ impl Prices {
             self.stream(&Stream { class, engine, elements, dtypes, ops: [op.alu(), None] })
         };
         match op {
+            ElementwiseOp::Select if is_row_select(operands, result) => {
+                self.word(CostClass::Select, Engine::Dve, elements)
+            }
             ElementwiseOp::Select => self
                 .word(CostClass::Predicated, Engine::Dve, elements)
                 .saturating_add(self.word(CostClass::Elementwise, Engine::Dve, elements)),

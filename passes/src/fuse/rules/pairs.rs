@@ -126,6 +126,11 @@ enum Between {
     Dropped,
 }
 
+/// True of a step of a pair that words have, on bits or in arithmetic.
+pub(super) fn fits_a_pair(op: ElementwiseOp, bits: bool) -> bool {
+    op.is_pair_op() && op.is_alu() && op.is_bits() == bits && op.class() != Class::Move
+}
+
 /// How the program holds the value between two operations; `None` where a word would
 /// hold it otherwise.
 fn between(inner: ElementwiseOp, outer: ElementwiseOp, dtype: ElemType) -> Option<Between> {
@@ -140,7 +145,7 @@ fn between(inner: ElementwiseOp, outer: ElementwiseOp, dtype: ElemType) -> Optio
 
 /// A literal of an element type as an fp32 one, where its value is known without the
 /// settings of a target.
-fn as_fp32(literal: Literal, dtype: ElemType) -> Option<Literal> {
+pub(super) fn as_fp32(literal: Literal, dtype: ElemType) -> Option<Literal> {
     let known = matches!(dtype, ElemType::F32 | ElemType::Bf16 | ElemType::F16 | ElemType::I1);
     let bits = literal.to_bits(dtype).ok().filter(|_| known)?;
     let value = convert::decode_f32(bits, dtype, Fp8Options::default());
@@ -168,13 +173,9 @@ fn two_operations(
 ) -> Result<ValueId, Refusal> {
     let (outer, inner) = (site.elementwise(0)?, site.elementwise(1)?);
     let bits = opcode.is_bitvec();
-    let fits = |op: ElementwiseOp| {
-        let alu = op.is_alu() && op.is_bits() == bits && op.class() != Class::Move;
-        op.is_pair_op() && alu
-    };
     let exponential = opcode == Opcode::Exponential;
-    let last = if exponential { outer == ElementwiseOp::Exp } else { fits(outer) };
-    if !fits(inner) || !last {
+    let last = if exponential { outer == ElementwiseOp::Exp } else { fits_a_pair(outer, bits) };
+    if !fits_a_pair(inner, bits) || !last {
         return Err(Refusal::NoMatch);
     }
     let middle = site.ty(1)?.dtype;

@@ -7,11 +7,13 @@
 
 use partita_ir::ops::{CrossLaneAxis, CrossLaneOp, PadAmounts, ReduceOp, TensorOpName};
 use partita_ir::types::{Dims, MAX_PARTITIONS};
-use partita_ir::{ElemType, FuncBuilder, TensorOp, TensorType, ValueId};
+use partita_ir::{
+    ElemType, ElementwiseOp, FuncBuilder, Literal, Operand, TensorOp, TensorType, ValueId,
+};
 use partita_isa::Opcode;
 
 use super::layout::hangs_on_order;
-use super::{Makes, Refusal, Rule, Site};
+use super::{Makes, Read, Refusal, Rule, Site};
 use crate::expand::int::leading::identity;
 use crate::expand::{self, transpose_reduce_route};
 use crate::rewrite::RewriteClass;
@@ -77,6 +79,24 @@ pub(super) const RULES: &[Rule] = &[
         build: |b, site| cross_lane(b, site, Kind::Bits),
     },
     Rule {
+        name: "cross-lane-minimum",
+        class: RewriteClass::Exact,
+        doc: "a minimum over leading dimensions is the largest of the negated, or of the complements of integers",
+        makes: Makes::Word(Opcode::CrossLaneReduceArith),
+        chain: LEADING,
+        only_exact_words: true,
+        build: cross_lane_minimum,
+    },
+    Rule {
+        name: "cross-lane-mean",
+        class: RewriteClass::ChangesRounding,
+        doc: "a float sum over partitions times a number takes that to every element before it is added",
+        makes: Makes::Word(Opcode::CrossLaneReduceArith),
+        chain: &[TensorOpName::Elementwise, TensorOpName::Reduce],
+        only_exact_words: true,
+        build: cross_lane_mean,
+    },
+    Rule {
         name: "partition-sum-as-reduce",
         class: RewriteClass::Reassociates,
         doc: "a float sum across partitions is a reduction of dimension 0",
@@ -131,10 +151,15 @@ struct Leading<'a> {
 
 impl<'a> Leading<'a> {
     fn of(b: &mut FuncBuilder, site: &Site<'a>, kind: Kind) -> Result<Self, Refusal> {
-        let TensorOp::Reduce { op, dims, negate, .. } = site.op(0)? else {
+        Self::at(b, site, 0, kind)
+    }
+
+    /// The reduction of this place in the chain.
+    fn at(b: &mut FuncBuilder, site: &Site<'a>, place: usize, kind: Kind) -> Result<Self, Refusal> {
+        let TensorOp::Reduce { op, dims, negate, .. } = site.op(place)? else {
             return Err(Refusal::NoMatch);
         };
-        let (x, result) = (site.input()?, site.ty(0)?);
+        let (x, result) = (site.input()?, site.ty(place)?);
         let ty = b.ty(x).cloned().ok_or(Refusal::NoMatch)?;
         let leads = (0..dims.len()).all(|dim| dims.contains(&dim));
         let rows = partita_ir::types::element_count(ty.shape.get(..dims.len()).unwrap_or(&[]));
@@ -261,7 +286,78 @@ fn cross_lane(b: &mut FuncBuilder, site: &Site<'_>, kind: Kind) -> Result<ValueI
     in_shape(b, folded, leading.result)
 }
 
-fn in_shape(b: &mut FuncBuilder, value: ValueId, want: &TensorType) -> Result<ValueId, Refusal> {
+/// The largest of negated numbers, negated: zeros are ordered as by a minimum, and a NaN is left out as well. The
+/// complement of an integer turns their order round, which negation does not at the least one.
+fn cross_lane_minimum(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
+    let leading = Leading::of(b, site, Kind::Arithmetic)?;
+    if leading.op != ReduceOp::Min {
+        return Err(Refusal::NoMatch);
+    }
+    let result = leading.result;
+    let x = leading.fold_tiles(b)?;
+    let dtype = b.ty(x).map_or(leading.ty.dtype, |ty| ty.dtype);
+    let (turn, operand) = if dtype.is_float() {
+        (ElementwiseOp::Mult, Some(Operand::Literal(Literal::Float(-1.0))))
+    } else {
+        (ElementwiseOp::BitwiseNot, None)
+    };
+    if !dtype.is_float() && (leading.negate || result.dtype != dtype || dtype == ElemType::I1) {
+        return Err(Refusal::NoMatch);
+    }
+    let turned = |b: &mut FuncBuilder, value: ValueId, to: ElemType| {
+        let operands: Vec<Operand> = [Operand::Value(value)].into_iter().chain(operand).collect();
+        b.op(TensorOp::Elementwise(turn), &operands, &TensorType::scalar(to))
+    };
+    // An 8-bit float may saturate when it is written.
+    let narrow = dtype.is_float() && dtype.width() == 8;
+    let negated = turned(b, x, if narrow { ElemType::F32 } else { dtype })?;
+    let reduce = TensorOp::PartitionReduce {
+        op: CrossLaneOp::Max,
+        axis: CrossLaneAxis::Partitions,
+        scale: None,
+    };
+    // A float is rounded once, by the last operation.
+    let between = match (leading.negate, dtype.is_float()) {
+        (true, _) => result.dtype,
+        (false, true) => ElemType::F32,
+        (false, false) => dtype,
+    };
+    let largest = b.op(reduce, &[negated.into()], &TensorType::scalar(between))?;
+    let folded = if leading.negate { largest } else { turned(b, largest, result.dtype)? };
+    in_shape(b, folded, result)
+}
+
+/// A sum of at most 128 rows that is multiplied by a literal.
+fn cross_lane_mean(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
+    let (ElementwiseOp::Mult, reads) = (site.elementwise(0)?, site.reads(0)?) else {
+        return Err(Refusal::NoMatch);
+    };
+    let ([Read::Chain, Read::Literal(factor)] | [Read::Literal(factor), Read::Chain]) = reads[..]
+    else {
+        return Err(Refusal::NoMatch);
+    };
+    let leading = Leading::at(b, site, 1, Kind::Ordered)?;
+    let sum = leading.op == ReduceOp::Add && leading.result.dtype == ElemType::F32;
+    if !sum || leading.negate || !leading.ty.dtype.is_float() || leading.rows > MAX_PARTITIONS {
+        return Err(Refusal::NoMatch);
+    }
+    let bits = factor.to_bits(ElemType::F32).map_err(|_| Refusal::NoMatch)?;
+    let reduce = TensorOp::PartitionReduce {
+        op: CrossLaneOp::Average,
+        axis: CrossLaneAxis::Partitions,
+        scale: Some(f32::from_bits(bits as u32)),
+    };
+    let result = site.ty(0)?;
+    let folded = b.op(reduce, &[leading.x.into()], &TensorType::scalar(result.dtype))?;
+    in_shape(b, folded, result)
+}
+
+/// The value, reshaped where its shape is another.
+pub(super) fn in_shape(
+    b: &mut FuncBuilder,
+    value: ValueId,
+    want: &TensorType,
+) -> Result<ValueId, Refusal> {
     if b.ty(value).is_some_and(|ty| ty.shape == want.shape) {
         return Ok(value);
     }
