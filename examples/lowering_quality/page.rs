@@ -11,8 +11,8 @@ const HEAD: &str = "# Lowering quality
 
 Written by `cargo run --release --example lowering_quality`; only the times depend on the machine. The programs are
 those of `examples/kernels`, at published shapes and types. *Cycles* are those of all engines together, under the
-target's profile ([costs](cost.md)): a model, nothing measured on hardware. *None*, *greedy* and *egg* are the ways to
-find fusions (`--fuse`). *Bound* is the larger of the busiest engine with one load and one store around it, and all
+target's profile ([costs](cost.md)): a model, nothing measured on hardware. *Work* is the time of all engines and of
+the transfers, added: what fusion makes small. *None*, *greedy* and *egg* are the ways to find fusions (`--fuse`). *Bound* is the larger of the busiest engine with one load and one store around it, and all
 transfers with one latency, for the words and descriptors that came out; *makespan* the end of the simulation. *Nodes*
 are those of the largest e-graph; *stop* says whether nothing was left to do or a limit was met. Kernels without
 cycles move data only, and count in no mean.
@@ -39,7 +39,7 @@ pub fn page(
     by_hand: &BTreeMap<String, ByHand>,
 ) -> Result<String, Box<dyn Error>> {
     let mut out = HEAD.to_owned();
-    out.push_str("\n| target | egg ÷ none | greedy ÷ none | within 1.3 of the bound | within 1.5 | of |\n|---|---|---|---|---|---|\n");
+    out.push_str("\n| target | cycles egg ÷ none | greedy ÷ none | work egg ÷ none | within 1.3 of the bound | within 1.5 | of |\n|---|---|---|---|---|---|---|\n");
     for target in TARGETS {
         summary(&mut out, target, &of(rows, target))?;
     }
@@ -64,9 +64,10 @@ fn summary(out: &mut String, target: &str, rows: &[&Measured]) -> Result<(), Box
     let within = |limit: f64| rows.iter().filter(|row| row.egg.above_bound() <= limit).count();
     writeln!(
         out,
-        "| {target} | {:.3} | {:.3} | {} | {} | {} |",
+        "| {target} | {:.3} | {:.3} | {:.3} | {} | {} | {} |",
         geometric_mean(rows.iter().filter_map(|row| row.ratio())),
         geometric_mean(greedy),
+        geometric_mean(rows.iter().map(|row| row.egg.work_ns / row.none.work_ns)),
         within(1.3),
         within(1.5),
         rows.len()
