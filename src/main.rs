@@ -3,6 +3,7 @@
 mod arrays;
 mod cli;
 mod cmd;
+mod conventions;
 mod diff;
 mod failure;
 mod files;

@@ -13,6 +13,7 @@ use partita_backend::program::{IoTensor, Program, ProgramError, Slot};
 use partita_ir::{TensorData, TensorType};
 use partita_isa::{Engine, Instruction, Target, asm, dma};
 
+use crate::conventions::Conventions;
 use crate::error::Fault;
 use crate::machine::{Limits, Machine, MemoryError, REGISTERS};
 
@@ -23,12 +24,19 @@ pub struct Options {
     pub limits: Limits,
     /// What the host presets the registers to (OQ-10).
     pub registers: [u32; REGISTERS],
+    /// The answers to what ISA 13 leaves open.
+    pub conventions: Conventions,
 }
 
 impl Default for Options {
-    /// Program order, all registers zero.
+    /// Program order, all registers zero, the assumed conventions.
     fn default() -> Self {
-        Self { order: Order::Program, limits: Limits::default(), registers: [0; REGISTERS] }
+        Self {
+            order: Order::Program,
+            limits: Limits::default(),
+            registers: [0; REGISTERS],
+            conventions: Conventions::default(),
+        }
     }
 }
 
@@ -136,7 +144,8 @@ fn execute<'a>(
     work: impl FnOnce(&mut Queues<'a>, &mut Machine) -> Result<(), ExecError>,
 ) -> Result<Vec<TensorData>, ExecError> {
     program.check_structure()?;
-    let mut machine = Machine::new(program.target, program.io.hbm_bytes, options.limits)?;
+    let machine = Machine::new(program.target, program.io.hbm_bytes, options.limits)?;
+    let mut machine = machine.under(options.conventions);
     machine.registers = options.registers;
     for block in &program.data {
         let len = block.bytes.len() as u64;

@@ -3,6 +3,7 @@
 use partita_backend::counters::Counters;
 use partita_isa::Target;
 
+use crate::conventions::{Alternative, Conventions};
 use crate::memory::{Memory, PARTITIONS, Place};
 use crate::numeric::simd::Simd;
 use crate::pages::{LARGE, Pages};
@@ -21,6 +22,8 @@ pub struct Limits {
     pub parallel: bool,
     /// The elements, over all channels, from which a word is large: below it threads cost more than they bring.
     pub parallel_elements: usize,
+    /// Whether every word is executed element by element, as the reference puts it, instead of by its plan.
+    pub literal: bool,
     /// The instruction set of the kernels: the best one found, unless `PARTITA_SIMD` lowers it.
     pub simd: Simd,
 }
@@ -32,6 +35,7 @@ impl Default for Limits {
             elements: 1 << 26,
             parallel: true,
             parallel_elements: 1 << 16,
+            literal: false,
             simd: Simd::detect(),
         }
     }
@@ -52,6 +56,8 @@ pub struct Machine {
     pub lane_table: [u8; 32],
     /// Semaphores and events.
     pub counters: Counters,
+    /// The answers to what ISA 13 leaves open.
+    pub(crate) conventions: Conventions,
     /// Elements on their way between channels; kept between words.
     pub(crate) staged: Vec<u8>,
 }
@@ -92,8 +98,22 @@ impl Machine {
             accumulators: [0.0; PARTITIONS],
             lane_table,
             counters: Counters::default(),
+            conventions: Conventions::default(),
             staged: Vec::new(),
         })
+    }
+
+    /// The same, fresh machine under other conventions.
+    #[must_use]
+    pub fn under(mut self, conventions: Conventions) -> Self {
+        self.conventions = conventions;
+        if conventions.has(Alternative::LaneTableZero) {
+            self.lane_table = [0; 32];
+        }
+        if conventions.has(Alternative::AccumulatorNan) {
+            self.accumulators = [f32::NAN; PARTITIONS];
+        }
+        self
     }
 
     /// Bytes of one partition.

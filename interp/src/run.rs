@@ -44,6 +44,10 @@ impl Machine {
 
     /// What the word does to memory and hidden state, without its wait and its update.
     pub(crate) fn take_effect(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
+        let departs = !self.conventions.are_assumed() && self.departs(engine, word);
+        if departs || self.limits.literal {
+            return self.take_effect_literally(engine, word);
+        }
         let plan = Plan::new(self, engine, word)?;
         self.run(&plan)
     }

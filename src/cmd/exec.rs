@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use partita::backend::program::Program;
-use partita::interp::exec;
-use partita::ir::{TensorData, TensorType};
+use partita::ir::TensorType;
 
 use super::cost::Costed;
 use super::run::{self, describe};
 use crate::cli::{Common, CostInput, WordInput};
+use crate::conventions::{ConventionFlags, Execution};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input, Reading};
 use crate::tensors::{TensorFlags, Wanted, fp8};
@@ -23,6 +22,8 @@ pub struct Options {
     /// Run by engines: in the order of a simulation of all queues, and print its timeline.
     #[arg(long)]
     pub engines: bool,
+    #[command(flatten)]
+    pub conventions: ConventionFlags,
     #[command(flatten)]
     pub cost: CostInput,
     #[command(flatten)]
@@ -66,25 +67,12 @@ pub fn run(options: &Options) -> Outcome {
         .collect();
     let inputs = options.tensors.inputs.load(&wanted, fp8(program.target), quiet)?;
     let costed = Costed::new(&program, &options.cost)?;
-    let results = execute(&program, &inputs, &costed, options.engines)?;
+    let flags = &options.conventions;
+    let execution = Execution::new(&program, &inputs, &costed, options.engines, flags)?;
+    let results = execution.results()?;
     let mut text = describe(&program, &costed, options.engines);
     let agree = options.tensors.finish(&results, fp8(program.target), &mut text)?;
-    run::finish(&options.common, &options.tensors, &text, agree)
-}
-
-/// The results of a program by name, run in program order or in that of its timeline.
-pub fn execute(
-    program: &Program,
-    inputs: &[TensorData],
-    costed: &Costed,
-    engines: bool,
-) -> Outcome<Vec<(String, TensorData)>> {
-    let options = exec::Options::default();
-    let results = match engines {
-        false => exec::run(program, inputs, &options),
-        true => exec::run_in_order(program, inputs, &options, &costed.timeline()?.order()),
-    };
-    let results = results.map_err(Failure::message)?;
-    let names = program.io.outputs.iter().map(|tensor| tensor.name.clone());
-    Ok(names.zip(results).collect())
+    execution.sweep(&results, &options.common, &mut text)?;
+    let silent = options.conventions.silent(&options.common);
+    run::finish(&options.common, &options.tensors, &text, agree, silent)
 }

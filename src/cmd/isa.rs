@@ -3,19 +3,21 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use partita::interp::Convention;
 use partita::isa::explain::{self, Topic};
 use partita::isa::{AluOp, Dtype, Opcode, reference};
 use serde::Serialize;
 
 use super::check::json;
 use crate::cli::{Common, Format};
+use crate::conventions;
 use crate::failure::{Failure, Outcome};
 use crate::files;
 
 #[derive(Args)]
 pub struct Options {
-    /// An opcode by name, mnemonic or number (0x43), an ALU operation, a data type, a rule (TR-4) or a field; without
-    /// it, a list.
+    /// An opcode by name, mnemonic or number (0x43), an ALU operation, a data type, a rule (TR-4), a field, or an open
+    /// question (OQ-9, overlap; `conventions` for all); without it, a list.
     pub name: Option<String>,
     /// Write the tables as pages of Markdown into this directory instead.
     #[arg(long, value_name = "DIR", hide = true, conflicts_with = "name")]
@@ -55,12 +57,15 @@ pub fn run(options: &Options) -> Outcome {
         None => every(),
         Some(name) => explain::find(name),
     };
-    if let (Some(name), []) = (&options.name, &topics[..]) {
+    let questions = options.name.as_deref().map(conventions::find).unwrap_or_default();
+    if let (Some(name), [], []) = (&options.name, &topics[..], &questions[..]) {
         return Err(Failure::Message(format!(
-            "`{name}` is no opcode, ALU operation, data type, rule or field; `partita isa` lists them"
+            "`{name}` is no opcode, ALU operation, data type, rule, field or convention; `partita isa` and \
+             `partita isa conventions` list them"
         )));
     }
-    let entries: Vec<Entry> = topics.iter().map(Entry::of).collect();
+    let questions = questions.into_iter().map(Entry::of_question);
+    let entries: Vec<Entry> = topics.iter().map(Entry::of).chain(questions).collect();
     let text = match options.format {
         Format::Json => json(&entries)?,
         Format::Text if options.name.is_none() => entries.iter().map(Entry::line).collect(),
@@ -104,6 +109,18 @@ impl Entry {
                 Entry { confidence, ..entry("rule", rule.id, None, rule.text) }
             }
             Topic::Field(layout, field) => entry("field", field.name, None, layout.name),
+        }
+    }
+
+    fn of_question(convention: Convention) -> Self {
+        let info = convention.info();
+        Entry {
+            kind: "convention",
+            name: info.name,
+            code: None,
+            confidence: None,
+            summary: info.question.to_owned(),
+            explanation: conventions::explanation(convention),
         }
     }
 

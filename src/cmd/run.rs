@@ -11,9 +11,9 @@ use partita::passes::expand::eval_options;
 
 use super::compile::{self, Compilation};
 use super::cost::{self, Costed};
-use super::exec;
 use crate::arrays::shape_text;
 use crate::cli::{Common, CostInput, InputFormat};
+use crate::conventions::{ConventionFlags, Execution};
 use crate::failure::{Failure, Outcome, say};
 use crate::files;
 use crate::input::{self, Language, Reading};
@@ -34,6 +34,8 @@ pub struct Options {
     /// Run by engines: in the order of a simulation of all queues, and print its timeline.
     #[arg(long)]
     pub engines: bool,
+    #[command(flatten)]
+    pub conventions: ConventionFlags,
     #[command(flatten)]
     pub cost: CostInput,
     /// Run each part between `// -----` lines as a program of its own.
@@ -69,7 +71,8 @@ pub fn run(options: &Options) -> Outcome {
             Err(failure) => return Err(failure),
         }
     }
-    finish(&options.common, &options.tensors, &text, agree)
+    let silent = options.conventions.silent(&options.common);
+    finish(&options.common, &options.tensors, &text, agree, silent)
 }
 
 fn run_part(
@@ -86,13 +89,16 @@ fn run_part(
     Ok(agree)
 }
 
-fn run_one(options: &Options, compilation: &Compilation, text: &mut String) -> Outcome<bool> {
+fn run_one(options: &Options, compilation: &Compilation, all: &mut String) -> Outcome<bool> {
+    let text = &mut String::new();
     let program = &compilation.compiled.program;
     let func = compilation.entry()?;
     let fp8 = fp8(program.target);
     let inputs = options.tensors.inputs.load(&wanted(func)?, fp8, options.common.quiet)?;
     let costed = Costed::new(program, &options.cost)?;
-    let results = exec::execute(program, &inputs, &costed, options.engines)?;
+    let flags = &options.conventions;
+    let execution = Execution::new(program, &inputs, &costed, options.engines, flags)?;
+    let results = execution.results()?;
     text.push_str(&describe(program, &costed, options.engines));
     let mut agree = checks(compilation, &results, text)?;
     // Beyond the program's own results lie those that its checks ask for.
@@ -101,6 +107,8 @@ fn run_one(options: &Options, compilation: &Compilation, text: &mut String) -> O
     if options.verify {
         agree &= verify(compilation, func, &inputs, &results, text)?;
     }
+    execution.sweep(&results, &options.common, text)?;
+    all.push_str(text);
     Ok(agree)
 }
 
@@ -217,9 +225,15 @@ pub fn describe(program: &Program, costed: &Costed, engines: bool) -> String {
 }
 
 /// Prints the summary and turns a failed comparison into the exit status.
-pub fn finish(common: &Common, tensors: &TensorFlags, text: &str, agree: bool) -> Outcome {
+pub fn finish(
+    common: &Common,
+    tensors: &TensorFlags,
+    text: &str,
+    agree: bool,
+    silent: bool,
+) -> Outcome {
     let taken = tensors.outputs.as_deref().is_some_and(files::is_dash);
-    match (agree && common.quiet, taken) {
+    match (agree && silent, taken) {
         (true, _) => {}
         // Standard output holds the results.
         (false, true) => say(text),

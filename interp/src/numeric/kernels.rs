@@ -51,6 +51,10 @@ impl Running {
     }
 }
 
+pub fn one<T: Lane, O: Op<T>>(a: u64, b: u64) -> u64 {
+    O::apply(T::from_bits(a), T::from_bits(b)).to_bits()
+}
+
 #[inline(always)]
 pub fn binary<L: Level, F: Format, O: Op<F::Lane>>(out: &mut [u8], a: &[u8], b: &[u8]) {
     L::run(

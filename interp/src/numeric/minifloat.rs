@@ -131,6 +131,12 @@ pub fn e3m4_to_f32(raw: u8) -> f32 {
     decode8::<3, 4, 0x70>(raw)
 }
 
+/// FP8_EXP3 as a format without Inf to fp32, exact: only 0x7F and 0xFF are not finite (OQ-13).
+#[inline(always)]
+pub fn e3m4fn_to_f32(raw: u8) -> f32 {
+    decode8::<3, 4, 0x7F>(raw)
+}
+
 /// FP8_EXP4 in the IEEE pattern to fp32, exact.
 #[inline(always)]
 pub fn e4m3_to_f32(raw: u8) -> f32 {
@@ -153,6 +159,14 @@ pub fn e4m3fn_to_f32(raw: u8) -> f32 {
 #[inline(always)]
 pub fn f32_to_e3m4<const SATURATE: bool>(value: f32) -> u8 {
     encode::<3, 4>(value, const { ieee(0x70, 4, SATURATE) }) as u8
+}
+
+/// fp32 to FP8_EXP3 as a format without Inf: the largest finite value is 30, overflow and Inf give NaN of the same
+/// sign, or ±30 with `SATURATE`.
+#[inline(always)]
+pub fn f32_to_e3m4fn<const SATURATE: bool>(value: f32) -> u8 {
+    let specials = const { Specials { overflow: if SATURATE { 0x7E } else { 0x7F }, nan: 0x7F } };
+    encode::<3, 4>(value, specials) as u8
 }
 
 /// fp32 to FP8_EXP4 in the IEEE pattern, nearest even.

@@ -25,6 +25,8 @@ pub struct Kernels {
     /// `None` where one row alone is folded as fast.
     pub feed_rows: Option<FeedRows>,
     pub scan_rows: ScanRows,
+    /// The operation on the bits of one lane each.
+    pub one: fn(u64, u64) -> u64,
 }
 
 /// Rows folded into lanes, one at a time and several at a time.
@@ -52,6 +54,7 @@ impl Kernels {
             scan: scan::<L, T, O>,
             feed_rows: if O::FREE_ORDER { None } else { Some(sequence::feed_rows::<L, T, O>) },
             scan_rows: sequence::scan_rows::<L, T, O>,
+            one: one::<T, O>,
         }
     }
 

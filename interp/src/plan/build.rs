@@ -38,18 +38,12 @@ impl Plan {
     pub fn new(machine: &Machine, engine: Engine, word: &Instruction) -> Result<Self, Fault> {
         let opcode = word.opcode().ok_or(Fault::Unsupported("opcode"))?;
         use Opcode::*;
-        let reaches_psum = engine != Engine::Pool
-            || matches!(
-                opcode,
-                TensorTensorAddBf16 | TensorTensorMultBf16 | TensorTensorSubtractBf16
-            );
-        let cross_lane = matches!(opcode, CrossLaneReduceArith | CrossLaneReduceBitvec);
         let builder = Builder {
             opcode,
             engine,
             target: machine.target,
             simd: machine.limits.simd,
-            resolver: Resolver::new(machine, !reaches_psum || cross_lane),
+            resolver: Resolver::of_word(machine, engine, opcode),
         };
         let body = &word.body;
         // No arm takes the rest: an opcode of a new row does not compile until it is placed.
@@ -90,7 +84,7 @@ impl Plan {
 }
 
 /// The body as the struct that the opcode is bound to.
-fn fields<'a, T>(body: &'a Fields) -> Result<&'a T, Fault>
+pub(crate) fn fields<'a, T>(body: &'a Fields) -> Result<&'a T, Fault>
 where
     &'a T: TryFrom<&'a Fields>,
 {
@@ -99,23 +93,34 @@ where
 
 /// The two data types of a DTYPE_PAIR: the low nibble is source 0.
 #[inline]
-pub(super) fn dtype_pair(pair: u8) -> Result<[Dtype; 2], Fault> {
+pub(crate) fn dtype_pair(pair: u8) -> Result<[Dtype; 2], Fault> {
     Ok([dtype(pair & 15)?, dtype(pair >> 4)?])
 }
 
 #[inline]
-pub(super) fn dtype(code: u8) -> Result<Dtype, Fault> {
+pub(crate) fn dtype(code: u8) -> Result<Dtype, Fault> {
     Dtype::from_code(code).ok_or(Fault::Unsupported("data type"))
 }
 
 #[inline]
-pub(super) fn alu(code: u8) -> Result<AluOp, Fault> {
+pub(crate) fn alu(code: u8) -> Result<AluOp, Fault> {
     AluOp::from_code(code).ok_or(Fault::Unsupported("operation"))
+}
+
+/// The operation that a cross-lane reduce folds with.
+pub(crate) fn fold_op(reduce: ReduceOp) -> AluOp {
+    match reduce {
+        ReduceOp::Add | ReduceOp::Average => AluOp::Add,
+        ReduceOp::Max => AluOp::Max,
+        ReduceOp::BitwiseOr => AluOp::BitwiseOr,
+        ReduceOp::BitwiseAnd => AluOp::BitwiseAnd,
+        ReduceOp::BitwiseXor => AluOp::BitwiseXor,
+    }
 }
 
 /// Bytes of a lane.
 #[inline]
-pub(super) fn lane(domain: Domain, dtype: Dtype) -> usize {
+pub(crate) fn lane(domain: Domain, dtype: Dtype) -> usize {
     match domain {
         Domain::Moved | Domain::Bits => dtype.size(),
         Domain::Fp32 => 4,
@@ -358,13 +363,7 @@ impl Builder<'_> {
         let src = self.resolver.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.resolver.destination(&body.dst_mem_pattern, to, 1)?;
         let reduce = ReduceOp::from_code(body.reduce_op).ok_or(Fault::Unsupported("operation"))?;
-        let op = match reduce {
-            ReduceOp::Add | ReduceOp::Average => AluOp::Add,
-            ReduceOp::Max => AluOp::Max,
-            ReduceOp::BitwiseOr => AluOp::BitwiseOr,
-            ReduceOp::BitwiseAnd => AluOp::BitwiseAnd,
-            ReduceOp::BitwiseXor => AluOp::BitwiseXor,
-        };
+        let op = fold_op(reduce);
         let domain = Domain::of_cross_lane(self.opcode, reduce, from);
         let kernels = self.kernels(domain, op, from)?;
         let scale = match reduce {

@@ -5,7 +5,10 @@ mod operand;
 mod reduce;
 mod scalar;
 
+pub(crate) use build::{alu, dtype, dtype_pair, fields, fold_op, lane};
 pub use operand::{Immediate, Operand, Resolver};
+pub(crate) use reduce::group;
+pub(crate) use scalar::{identity, reversed, seed};
 
 use crate::memory::Place;
 use crate::numeric::kernels::Scalar;

@@ -1,7 +1,7 @@
 //! From access patterns and immediates to places, walks and scalars.
 
 use partita_isa::address::{ADDR_REG, ADDRESS_MASK, INDIRECT, Location, SHAPE_REG};
-use partita_isa::{Dtype, Generation, ImmSrc, Pattern};
+use partita_isa::{Dtype, Engine, Generation, ImmSrc, Opcode, Pattern};
 
 use crate::error::Fault;
 use crate::machine::{Limits, Machine, REGISTERS};
@@ -80,6 +80,19 @@ impl<'a> Resolver<'a> {
             limits: machine.limits,
             sbuf_only,
         }
+    }
+
+    /// For the operands of an opcode on an engine: on POOL they are in SBUF, but for the packed forms of SUNDA, and
+    /// those of the cross-lane reduces always (ADR-4, ENG-2, TB-7).
+    pub fn of_word(machine: &'a Machine, engine: Engine, opcode: Opcode) -> Self {
+        use Opcode::*;
+        let reaches_psum = engine != Engine::Pool
+            || matches!(
+                opcode,
+                TensorTensorAddBf16 | TensorTensorMultBf16 | TensorTensorSubtractBf16
+            );
+        let cross_lane = matches!(opcode, CrossLaneReduceArith | CrossLaneReduceBitvec);
+        Self::new(machine, !reaches_psum || cross_lane)
     }
 
     /// A source of `channels` channels.

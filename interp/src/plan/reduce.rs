@@ -16,7 +16,7 @@ use super::build::{Builder, alu, dtype, lane};
 use super::{Operand, Plan, RowPlan, Staging, Work};
 
 /// The elements of a group: the product of the reduced counts, which are the innermost.
-fn group(body: &TensorReduce) -> Result<usize, Fault> {
+pub(crate) fn group(body: &TensorReduce) -> Result<usize, Fault> {
     let dims = SubDim::from_code(body.op_dim).ok_or(Fault::Unsupported("op_dim"))?.dims();
     Ok(body.src_mem_pattern.num_elem.iter().take(dims).map(|&n| usize::from(n)).product())
 }

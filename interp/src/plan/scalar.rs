@@ -18,7 +18,7 @@ use super::build::{Builder, alu, dtype, dtype_pair, lane};
 use super::{Immediate, Plan, RowPlan, Seed, Work};
 
 /// Which stages have their operands swapped.
-fn reversed(code: u8) -> Result<[bool; 2], Fault> {
+pub(crate) fn reversed(code: u8) -> Result<[bool; 2], Fault> {
     Ok(match ReverseOps::from_code(code).ok_or(Fault::Unsupported("reverse_operands"))? {
         ReverseOps::None => [false, false],
         ReverseOps::First => [true, false],
@@ -133,12 +133,6 @@ impl Builder<'_> {
         let (op0, op1) = (alu(body.op0)?, alu(body.op1)?);
         let first = self.kernels(Domain::Fp32, op0, from)?.scalar;
         let fold = self.kernels(Domain::Fp32, op1, from)?;
-        let identity = match op1 {
-            AluOp::Mult => 1.0,
-            AluOp::Max => f32::NEG_INFINITY,
-            AluOp::Min => f32::INFINITY,
-            _ => 0.0,
-        };
         let source = self.stream_of(Domain::Fp32, &src, from);
         let store = self.store_to(Domain::Fp32, to);
         let work = if self.opcode == Opcode::TensorScalarCacheReduce {
@@ -164,7 +158,7 @@ impl Builder<'_> {
         };
         Ok(Plan::Rows(RowPlan {
             immediates: self.accumulator_immediates(body, channels)?,
-            accumulator: seed(body.accumulator_cmd, identity)?,
+            accumulator: seed(body.accumulator_cmd, identity(op1))?,
             ..self.row_plan(work, [Some(src), None], dst, channels)
         }))
     }
@@ -239,8 +233,18 @@ impl Builder<'_> {
     }
 }
 
+/// Where a fold of a cache opcode starts under ZERO_ACCUMULATE (ISA 9.17).
+pub(crate) fn identity(fold: AluOp) -> f32 {
+    match fold {
+        AluOp::Mult => 1.0,
+        AluOp::Max => f32::NEG_INFINITY,
+        AluOp::Min => f32::INFINITY,
+        _ => 0.0,
+    }
+}
+
 /// The seed that an accumulator command stands for; IDLE leaves the accumulator alone.
-fn seed(command: u8, identity: f32) -> Result<Option<Seed>, Fault> {
+pub(crate) fn seed(command: u8, identity: f32) -> Result<Option<Seed>, Fault> {
     match AccumCmd::from_code(command) {
         Some(AccumCmd::Idle) => Ok(None),
         Some(AccumCmd::Accumulate) => Ok(Some(Seed::Accumulator)),
