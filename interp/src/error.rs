@@ -14,7 +14,7 @@ pub enum Fault {
     /// ISA 4.3, OQ-10.
     #[error("unsupported: shape register")]
     ShapeRegister,
-    /// ISA 4.4: indirect patterns are optional.
+    /// A destination by index, which IND-3 rejects; sources are executed element by element.
     #[error("unsupported: indirect pattern")]
     Indirect,
     /// The lane table entry, dtype or operation that a rule should have excluded.

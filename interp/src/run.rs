@@ -48,8 +48,11 @@ impl Machine {
         if departs || self.limits.literal {
             return self.take_effect_literally(engine, word);
         }
-        let plan = Plan::new(self, engine, word)?;
-        self.run(&plan)
+        match Plan::new(self, engine, word) {
+            // No plan reads by index.
+            Err(Fault::Indirect) => self.take_effect_literally(engine, word),
+            plan => self.run(&plan?),
+        }
     }
 
     /// Runs a plan that was made for this machine.

@@ -1,5 +1,6 @@
 //! The ADDR4 union (ISA 3.2) and where an address lies (ISA 3.1).
 
+use crate::field::Pattern;
 use crate::target::{Generation, PARTITIONS};
 
 /// Bits 0 to 28: the address.
@@ -12,6 +13,39 @@ pub const SHAPE_REG: u32 = 1 << 30;
 pub const ADDR_REG: u32 = 1 << 31;
 /// Registers that an address or a pointer may come from.
 pub const REGISTERS: u32 = 64;
+
+/// The indirect form of a pattern, whose fields overlay steps and counts (ISA 4.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indirect {
+    /// The address of the index array, immediate or from a register.
+    pub index: u32,
+    /// The address of the data, in bytes 4 to 7 of the field.
+    pub data: u32,
+    /// The number of indices, in bytes 8 and 9.
+    pub count: u16,
+}
+
+impl Indirect {
+    /// `None` for a pattern of another form.
+    pub fn of<const D: usize>(pattern: &Pattern<D>) -> Option<Self> {
+        let Pattern { start_addr, step_elem, num_elem } = pattern;
+        let indirect = start_addr & (INDIRECT | SHAPE_REG) == INDIRECT;
+        indirect.then(|| Self::overlay(*start_addr, step_elem, num_elem))
+    }
+
+    /// What the fields of a pattern say in this form.
+    pub(crate) fn overlay(start_addr: u32, step_elem: &[i16], num_elem: &[u16]) -> Self {
+        let half = |i: usize| match (step_elem.get(i), i.checked_sub(step_elem.len())) {
+            (Some(&step), _) => step as u16,
+            (None, at) => at.and_then(|at| num_elem.get(at)).copied().unwrap_or_default(),
+        };
+        Self {
+            index: start_addr & !INDIRECT,
+            data: u32::from(half(0)) | u32::from(half(1)) << 16,
+            count: half(2),
+        }
+    }
+}
 
 /// A partitioned on-chip memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -107,7 +107,11 @@ impl Literal<'_> {
         dtype: Dtype,
         channels: usize,
     ) -> Result<(Stream, Source), Fault> {
-        let stream = Stream::new(&self.resolver().source(pattern, dtype, channels)?)?;
+        let resolver = self.resolver();
+        let stream = match resolver.gather(pattern, dtype, channels)? {
+            Some(gather) => Stream::gathered(self.machine, &gather, channels)?,
+            None => Stream::new(&resolver.source(pattern, dtype, channels)?)?,
+        };
         Ok((stream.clone(), Source::Rows(stream)))
     }
 

@@ -6,7 +6,7 @@ use crate::conventions::Alternative;
 use crate::error::Fault;
 use crate::machine::Machine;
 use crate::memory::Place;
-use crate::plan::{Immediate, Operand};
+use crate::plan::{Gather, INDEX_BYTES, Immediate, Operand};
 use crate::walk::Cursor;
 
 /// Elements per channel that are computed one by one: beyond it, patterns of step 0 would ask for too much.
@@ -19,8 +19,16 @@ const HELD: usize = 1 << 25;
 pub struct Stream {
     pub place: Place,
     pub width: usize,
-    /// Byte offsets within the row.
-    offsets: Vec<usize>,
+    offsets: Offsets,
+}
+
+/// Byte offsets of the elements within a row.
+#[derive(Clone, Debug)]
+enum Offsets {
+    /// The same in every row.
+    Same(Vec<usize>),
+    /// Of each channel's own, as its indices say.
+    Each(Vec<Vec<usize>>),
 }
 
 impl Stream {
@@ -39,18 +47,52 @@ impl Stream {
                 at
             })
             .collect();
+        let offsets = Offsets::Same(offsets);
         Ok(Self { place: operand.place, width: operand.width, offsets })
     }
 
+    /// The elements that an index array names in every channel (ISA 4.4).
+    ///
+    /// # Errors
+    /// An index leads out of its row.
+    pub fn gathered(machine: &Machine, gather: &Gather, channels: usize) -> Result<Self, Fault> {
+        let row = |place: Place, channel| {
+            let place = Place { partition: place.partition + channel, ..place };
+            machine.memory.row(place).unwrap_or_default()
+        };
+        let channel = |channel| {
+            let (indices, data) = (row(gather.index, channel), row(gather.data, channel));
+            let offset = |number| {
+                let at = gather.index_offset + number * INDEX_BYTES;
+                let index = element(indices, at, INDEX_BYTES) as usize;
+                let offset = gather.data_offset + index * gather.width;
+                let inside = offset + gather.width <= data.len();
+                inside.then_some(offset).ok_or_else(|| gather.outside())
+            };
+            (0..gather.count).map(offset).collect::<Result<Vec<usize>, Fault>>()
+        };
+        let each = (0..channels).map(channel).collect::<Result<_, Fault>>()?;
+        Ok(Self { place: gather.data, width: gather.width, offsets: Offsets::Each(each) })
+    }
+
+    /// Where the elements of a channel lie.
+    fn of(&self, channel: usize) -> &[usize] {
+        match &self.offsets {
+            Offsets::Same(offsets) => offsets,
+            Offsets::Each(channels) => channels.get(channel).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// Elements of a channel.
     pub fn len(&self) -> usize {
-        self.offsets.len()
+        self.of(0).len()
     }
 
     /// Elements from number `first` on of a channel, as they stand in memory.
     pub fn read(&self, machine: &Machine, channel: usize, first: usize, out: &mut [u64]) {
         let place = Place { partition: self.place.partition + channel, ..self.place };
         let row = machine.memory.row(place).unwrap_or_default();
-        let offsets = self.offsets.get(first..).unwrap_or_default();
+        let offsets = self.of(channel).get(first..).unwrap_or_default();
         for (out, &at) in out.iter_mut().zip(offsets) {
             *out = element(row, at, self.width);
         }
@@ -90,8 +132,10 @@ pub fn scalar(machine: &Machine, immediate: &Immediate, channel: usize) -> u64 {
 /// What writes the results of one channel.
 #[derive(Debug)]
 pub struct Sink<'a> {
-    dst: &'a Stream,
+    width: usize,
     place: Place,
+    /// Where the elements lie.
+    offsets: &'a [usize],
     /// Where something was written, if the first write to a place stays.
     written: Option<BTreeSet<usize>>,
 }
@@ -100,20 +144,21 @@ impl<'a> Sink<'a> {
     pub fn new(machine: &Machine, dst: &'a Stream, channel: usize) -> Self {
         let place = Place { partition: dst.place.partition + channel, ..dst.place };
         let first = machine.conventions.has(Alternative::FirstWrite);
-        Self { dst, place, written: first.then(BTreeSet::new) }
+        let offsets = dst.of(channel);
+        Self { width: dst.width, place, offsets, written: first.then(BTreeSet::new) }
     }
 
     /// Writes element `number` of the destination.
     pub fn write(&mut self, machine: &mut Machine, number: usize, bits: u64) {
-        let Some(&at) = self.dst.offsets.get(number) else { return };
+        let Some(&at) = self.offsets.get(number) else { return };
         if let Some(written) = &mut self.written
             && !written.insert(at)
         {
             return;
         }
         let row = machine.memory.row_mut(self.place).unwrap_or_default();
-        if let Some(bytes) = row.get_mut(at..at + self.dst.width) {
-            bytes.copy_from_slice(&bits.to_le_bytes()[..self.dst.width]);
+        if let Some(bytes) = row.get_mut(at..at + self.width) {
+            bytes.copy_from_slice(&bits.to_le_bytes()[..self.width]);
         }
     }
 }

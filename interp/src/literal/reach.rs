@@ -8,8 +8,9 @@ use partita_isa::{
 use crate::conventions::Alternative;
 use crate::error::Fault;
 use crate::machine::Machine;
-use crate::plan::{Operand, Resolver, alu, dtype, dtype_pair, fold_op, group, reversed};
+use crate::plan::{Gather, Operand, Resolver, alu, dtype, dtype_pair, fold_op, group, reversed};
 use crate::rows::stream::{Layout, Source};
+use crate::walk::Walk;
 
 impl Machine {
     /// Whether one of the machine's alternatives can change what a legal word does.
@@ -56,6 +57,8 @@ struct Facts<'a> {
     accumulates: Option<AccumCmd>,
     cross_lane: Option<CrossLane>,
     sources: Vec<Operand>,
+    /// A source is read by index: where its elements lie is not known.
+    indirect: bool,
     dst: Operand,
 }
 
@@ -72,11 +75,19 @@ struct Finder<'a> {
     resolver: Resolver<'a>,
     channels: usize,
     sources: Vec<Operand>,
+    indirect: bool,
 }
 
 impl Finder<'_> {
     fn source<const D: usize>(&mut self, pattern: &Pattern<D>, dtype: Dtype) -> Result<(), Fault> {
-        self.sources.push(self.resolver.source(pattern, dtype, self.channels)?);
+        let gather = self.resolver.gather(pattern, dtype, self.channels)?;
+        self.indirect |= gather.is_some();
+        self.sources.push(match gather {
+            Some(Gather { data, data_offset, width, .. }) => {
+                Operand { place: data, walk: Walk::run(data_offset / width, 1), width }
+            }
+            None => self.resolver.source(pattern, dtype, self.channels)?,
+        });
         Ok(())
     }
 
@@ -94,7 +105,7 @@ impl<'a> Facts<'a> {
     fn of(machine: &'a Machine, engine: Engine, word: &Instruction) -> Result<Option<Self>, Fault> {
         let opcode = word.opcode().ok_or(Fault::Unsupported("opcode"))?;
         let resolver = Resolver::of_word(machine, engine, opcode);
-        let mut find = Finder { resolver, channels: 0, sources: Vec::new() };
+        let mut find = Finder { resolver, channels: 0, sources: Vec::new(), indirect: false };
         let mut swapped = [false; 2];
         let (mut negated, mut masked, mut size, mut pointers) = (false, false, 1, false);
         let (mut accumulates, mut cross_lane) = (None, None);
@@ -187,6 +198,7 @@ impl<'a> Facts<'a> {
             accumulates,
             cross_lane,
             sources: find.sources,
+            indirect: find.indirect,
             dst,
         }))
     }
@@ -409,7 +421,7 @@ impl<'a> Facts<'a> {
             let width = source.width;
             let stream = Source { walk: source.walk, width, load: None, lane: width };
             let own = source.place == self.dst.place;
-            matches!(Layout::find(&dst, [(&stream, own)]), Layout::Held)
+            self.indirect && own || matches!(Layout::find(&dst, [(&stream, own)]), Layout::Held)
         })
     }
 }

@@ -6,7 +6,7 @@ mod reduce;
 mod scalar;
 
 pub(crate) use build::{alu, dtype, dtype_pair, fields, fold_op, lane};
-pub use operand::{Immediate, Operand, Resolver};
+pub use operand::{Gather, INDEX_BYTES, Immediate, Operand, Resolver};
 pub(crate) use reduce::group;
 pub(crate) use scalar::{identity, reversed, seed};
 

@@ -1,6 +1,6 @@
 //! From access patterns and immediates to places, walks and scalars.
 
-use partita_isa::address::{ADDR_REG, ADDRESS_MASK, INDIRECT, Location, SHAPE_REG};
+use partita_isa::address::{ADDR_REG, ADDRESS_MASK, INDIRECT, Indirect, Location, SHAPE_REG};
 use partita_isa::{Dtype, Engine, Generation, ImmSrc, Opcode, Pattern};
 
 use crate::error::Fault;
@@ -54,6 +54,35 @@ impl Immediate {
                 let bytes = &row[offset..offset + width];
                 bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte))
             }
+        }
+    }
+}
+
+/// Bytes of an element of an index array (ISA 4.4).
+pub const INDEX_BYTES: usize = 2;
+
+/// An indirect source: element `i` of a channel is the element `index[i]` of the data in its row.
+#[derive(Clone, Copy, Debug)]
+pub struct Gather {
+    pub index: Place,
+    pub index_offset: usize,
+    pub data: Place,
+    pub data_offset: usize,
+    pub width: usize,
+    /// The number of indices.
+    pub count: usize,
+    address: u32,
+    register: Option<u8>,
+}
+
+impl Gather {
+    /// The fault of an index that leads out of the row.
+    pub fn outside(&self) -> Fault {
+        Fault::Address {
+            rule: "ADR-8",
+            address: self.address,
+            register: self.register,
+            reason: "is indexed beyond the partition's active bytes",
         }
     }
 }
@@ -148,6 +177,41 @@ impl<'a> Resolver<'a> {
             return Err(location.fault("ADR-8", "leads out of the partition's active bytes"));
         }
         Ok(Operand { place: location.place, walk, width })
+    }
+
+    /// A source in its indirect form; `None` for any other (ISA 4.4).
+    ///
+    /// # Errors
+    /// One of its two addresses breaks a rule; the index array leaves its partition.
+    pub fn gather<const D: usize>(
+        &self,
+        pattern: &Pattern<D>,
+        dtype: Dtype,
+        channels: usize,
+    ) -> Result<Option<Gather>, Fault> {
+        let Some(indirect) = Indirect::of(pattern) else { return Ok(None) };
+        let index = self.locate(indirect.index, channels)?;
+        let data = self.locate(indirect.data, channels)?;
+        let count = usize::from(indirect.count);
+        if !index.offset.is_multiple_of(INDEX_BYTES) {
+            return Err(index.fault("ADR-2", "is not a multiple of the size of an index"));
+        }
+        if !data.offset.is_multiple_of(dtype.size()) {
+            return Err(data.fault("ADR-2", "is not a multiple of the element size"));
+        }
+        if index.offset + count * INDEX_BYTES > self.row_bytes(index.place.space) {
+            return Err(index.fault("ADR-8", "leads out of the partition's active bytes"));
+        }
+        Ok(Some(Gather {
+            index: index.place,
+            index_offset: index.offset,
+            data: data.place,
+            data_offset: data.offset,
+            width: dtype.size(),
+            count,
+            address: data.address,
+            register: data.register,
+        }))
     }
 
     /// An immediate of `width` bytes for each of `channels` channels.

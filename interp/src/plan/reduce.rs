@@ -1,5 +1,6 @@
 //! Plans of reductions and scans within a channel.
 
+use partita_isa::address::Indirect;
 use partita_isa::{AluOp, Domain, Opcode, SubDim, TensorReduce};
 
 use crate::error::Fault;
@@ -15,9 +16,13 @@ use crate::walk::Walk;
 use super::build::{Builder, alu, dtype, lane};
 use super::{Operand, Plan, RowPlan, Staging, Work};
 
-/// The elements of a group: the product of the reduced counts, which are the innermost.
+/// The elements of a group: the product of the reduced counts, which are the innermost; of an indirect source all
+/// (IND-4).
 pub(crate) fn group(body: &TensorReduce) -> Result<usize, Fault> {
     let dims = SubDim::from_code(body.op_dim).ok_or(Fault::Unsupported("op_dim"))?.dims();
+    if let Some(indirect) = Indirect::of(&body.src_mem_pattern) {
+        return Ok(usize::from(indirect.count));
+    }
     Ok(body.src_mem_pattern.num_elem.iter().take(dims).map(|&n| usize::from(n)).product())
 }
 

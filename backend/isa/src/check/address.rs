@@ -2,7 +2,9 @@
 //! 4.4, 4.5).
 
 use super::checker::{Checker, Under};
-use crate::address::{ADDR_REG, ADDRESS_MASK, INDIRECT, Location, Memory, REGISTERS, SHAPE_REG};
+use crate::address::{
+    ADDR_REG, ADDRESS_MASK, INDIRECT, Indirect, Location, Memory, REGISTERS, SHAPE_REG,
+};
 use crate::dtype::Dtype;
 use crate::field::{Field, Pattern};
 use crate::rule::{self, Rule};
@@ -113,7 +115,7 @@ impl<'a> Operand<'a> {
         let shape_in_registers = bits & SHAPE_REG != 0 && !indirect;
         let elements = match start {
             // Index count stands in bytes 8 and 9 of the field.
-            Start::Indirect { .. } => indirect_parts(step, num).1.into(),
+            Start::Indirect { .. } => Indirect::overlay(bits, step, num).count.into(),
             _ if shape_in_registers => 0,
             _ => num.iter().map(|&n| u64::from(n)).product(),
         };
@@ -188,16 +190,6 @@ fn at<T: Copy + From<u8>>(list: &[T], d: usize) -> T {
     list.get(d).copied().unwrap_or(1.into())
 }
 
-/// The fields of an indirect pattern overlay steps and counts: data address in bytes 4 to 7, index
-/// count in bytes 8 and 9.
-fn indirect_parts(step: &[i16], num: &[u16]) -> (u32, u16) {
-    let half = |i: usize| match step.get(i) {
-        Some(&step) => step as u16,
-        None => at(num, i - step.len()),
-    };
-    (u32::from(half(0)) | u32::from(half(1)) << 16, half(2))
-}
-
 /// How the address is given, and the place.
 fn start(
     bits: u32,
@@ -217,8 +209,8 @@ fn start(
     if bits & SHAPE_REG != 0 || generation < Generation::Mariana {
         return (Start::BadMarker, None);
     }
-    let (data, _) = indirect_parts(step, num);
-    let index = plain(bits & !INDIRECT, generation);
+    let Indirect { index, data, .. } = Indirect::overlay(bits, step, num);
+    let index = plain(index, generation);
     let data = plain(data, generation);
     match (index, data) {
         (Ok(index), Ok(data)) => {
