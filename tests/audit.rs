@@ -7,7 +7,7 @@ use partita::backend::program::{Program, Slot};
 use partita::ir::diag::Code;
 use partita::isa::dma::{DmaSpace, DmaWait};
 use partita::isa::word::WORD_BYTES;
-use partita::isa::{Engine, Target, UpdateMode, WaitMode};
+use partita::isa::{Engine, Events, Instruction, Target, UpdateMode, WaitMode};
 
 use support::{ALL_TARGETS, compile, examples};
 
@@ -59,46 +59,62 @@ fn items(program: &Program) -> Vec<At> {
     words.chain((0..program.dma.len()).map(At::Dma)).collect()
 }
 
-/// Sets bytes of a word.
-fn patch(program: &mut Program, engine: Engine, index: usize, bytes: &[(usize, u8)]) {
-    let word = &mut program.words.get_mut(&engine).expect("an engine")[index];
-    for &(at, value) in bytes {
-        assert!(at < WORD_BYTES);
-        word.0[at] = value;
-    }
+/// Changes the events of a word.
+fn with_events(
+    program: &Program,
+    (engine, index): (Engine, usize),
+    change: impl FnOnce(&mut Events),
+) -> Program {
+    let mut out = program.clone();
+    let word = &mut out.words.get_mut(&engine).expect("an engine")[index];
+    let mut instruction = Instruction::decode(word);
+    change(&mut instruction.events);
+    *word = instruction.encode();
+    out
+}
+
+fn events(program: &Program, engine: Engine, index: usize) -> Events {
+    Instruction::decode(&program.words[&engine][index]).events
 }
 
 /// The program without one of an item's waits; `None` when it has no such wait.
 fn without_wait(program: &Program, at: At, wait: usize) -> Option<Program> {
-    let mut out = program.clone();
     match at {
         At::Word(engine, index) => {
-            let has = program.words[&engine][index].0[4] != WaitMode::None.code();
-            (has && wait == 0).then_some(())?;
-            patch(&mut out, engine, index, &[(4, 0), (5, 0), (8, 0), (9, 0), (10, 0), (11, 0)]);
+            let none = WaitMode::None.code();
+            let has = events(program, engine, index).wait_mode != none;
+            (has && wait == 0).then(|| {
+                with_events(program, (engine, index), |events| {
+                    (events.wait_mode, events.wait_idx, events.semaphore_value) = (none, 0, 0);
+                })
+            })
         }
         At::Dma(index) => {
+            let mut out = program.clone();
             let mut waits: Vec<DmaWait> = program.dma[index].waits.to_vec();
             (wait < waits.len()).then(|| waits.remove(wait))?;
             out.dma[index].waits = waits[..].try_into().expect("fewer waits");
+            Some(out)
         }
     }
-    Some(out)
 }
 
 fn without_update(program: &Program, at: At) -> Option<Program> {
-    let mut out = program.clone();
     match at {
         At::Word(engine, index) => {
-            let has = program.words[&engine][index].0[6] != UpdateMode::None.code();
-            has.then_some(())?;
-            patch(&mut out, engine, index, &[(6, 0), (7, 0)]);
+            let none = UpdateMode::None.code();
+            (events(program, engine, index).update_mode != none).then(|| {
+                with_events(program, (engine, index), |events| {
+                    (events.update_mode, events.update_idx) = (none, 0);
+                })
+            })
         }
         At::Dma(index) => {
+            let mut out = program.clone();
             out.dma[index].update.take()?;
+            Some(out)
         }
     }
-    Some(out)
 }
 
 /// The compiler writes no wait that another implies, so each one that is taken away leaves two accesses without an order.
@@ -208,11 +224,11 @@ fn a_tile_on_top_of_another() {
 fn a_cycle_names_its_words() {
     for (name, mut program) in programs() {
         // The first load waits for the first word to signal, which waits for that load.
-        let signals = program.words.iter().find_map(|(&engine, words)| {
-            let first = words.iter().position(|word| word.0[6] != 0)?;
-            Some((engine, words[first].0[7]))
+        let signal = program.words.values().find_map(|words| {
+            let mut events = words.iter().map(|word| Instruction::decode(word).events);
+            events.find(|events| events.update_mode != UpdateMode::None.code())
         });
-        let Some((_, semaphore)) = signals else { panic!("{name}: no word signals") };
+        let semaphore = signal.unwrap_or_else(|| panic!("{name}: no word signals")).update_idx;
         let wait = DmaWait { semaphore, value: 1 };
         program.dma[0].waits.push(wait).expect("room for a wait");
         let found = errors(&program);

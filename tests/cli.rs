@@ -8,27 +8,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use command::{Dir, arg, call, command, fails, succeeds, text};
+use command::{Dir, arg, call, command, fails, floats, npy, succeeds, text};
 
 const ADD: &str = "func @main(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %z = tensor.elementwise add(%x, %y) : tensor<4x8xf32>
   return %z : tensor<4x8xf32>
 }
 ";
-
-/// A `.npy` file of the header and bytes given.
-fn npy(descr: &str, shape: &str, items: &[u8]) -> Vec<u8> {
-    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
-    let mut file = b"\x93NUMPY\x01\x00".to_vec();
-    file.extend((header.len() as u16).to_le_bytes());
-    file.extend(header.as_bytes());
-    file.extend(items);
-    file
-}
-
-fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
-    values.into_iter().flat_map(f32::to_le_bytes).collect()
-}
 
 #[test]
 fn wrong_usage_is_status_2() {

@@ -11,7 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use command::Dir;
+use command::{Dir, files};
+use partita::interp::Convention;
+use partita::interp::conventions::answers;
 
 /// Programs that sessions may call; others are not ours to test.
 const RUN: [&str; 3] = ["partita", "printf", "mkdir"];
@@ -164,13 +166,7 @@ fn the_readme_shows_what_happens() {
 
 #[test]
 fn the_pages_show_what_happens() {
-    let mut pages: Vec<PathBuf> =
-        fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    pages.sort();
-    let pages: Vec<PathBuf> = pages
-        .into_iter()
-        .filter(|page| page.extension().is_some_and(|extension| extension == "md"))
-        .collect();
+    let pages = files(root().join("docs"), "md");
     assert!(pages.len() >= 9, "{pages:?}");
     std::thread::scope(|scope| {
         for page in &pages {
@@ -182,9 +178,9 @@ fn the_pages_show_what_happens() {
 #[test]
 fn every_page_is_in_the_table_of_contents() {
     let contents = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
-    for entry in fs::read_dir(root().join("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") && name != "SUMMARY.md" {
+    for page in files(root().join("docs"), "md") {
+        let name = page.file_name().unwrap().to_string_lossy();
+        if name != "SUMMARY.md" {
             assert!(contents.contains(&format!("({name})")), "{name} is not in docs/SUMMARY.md");
         }
     }
@@ -199,4 +195,27 @@ fn shown_lines_stand_for_what_they_leave_out() {
     let lines = shown(&["a", "c"]);
     assert_eq!(missing(&lines, "a\nb\nc\n"), Some("c"));
     assert_eq!(missing(&shown(&["a", "...", "c"]), "a\nb\nc\n"), None);
+}
+
+#[test]
+fn every_convention_has_its_row() {
+    let page = fs::read_to_string(root().join("docs/conventions.md")).unwrap();
+    for convention in Convention::ALL {
+        let info = convention.info();
+        let row =
+            format!("| `{}` | {} | {} |", info.name, info.id, answers(*convention).join(", "));
+        assert!(page.contains(&row), "no row `{row}`");
+    }
+    let rows = page.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, Convention::ALL.len());
+    let numbers = (1..=62).map(|number| format!("OQ-{number}"));
+    let missing: Vec<String> = numbers.filter(|number| !mentions(&page, number)).collect();
+    // Members of the two ranges.
+    assert_eq!(missing, ["OQ-45", "OQ-46", "OQ-47", "OQ-48", "OQ-53", "OQ-54"]);
+}
+
+/// Whether a text has a number that does not go on.
+fn mentions(page: &str, number: &str) -> bool {
+    page.match_indices(number)
+        .any(|(at, _)| !page[at + number.len()..].starts_with(|next: char| next.is_ascii_digit()))
 }

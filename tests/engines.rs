@@ -1,8 +1,6 @@
 //! Programs by engines: the simulated timeline of every example, and what runs in its order; traces of it; what goes
 //! wrong.
 
-#[path = "support/command.rs"]
-mod command;
 mod support;
 
 use std::fs;
@@ -13,7 +11,7 @@ use partita::interp::exec::{Options, run, run_in_order};
 use partita::ir::eval::random::random_inputs;
 use serde_json::Value;
 
-use command::{Dir, call, fails, succeeds};
+use support::command::{Dir, call, fails, succeeds};
 use support::{ALL_TARGETS, compile, examples, target};
 
 #[test]

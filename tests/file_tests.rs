@@ -5,7 +5,7 @@ mod command;
 
 use std::fs;
 
-use command::{Dir, arg, call, fails, succeeds, text};
+use command::{Dir, arg, call, fails, files, outcome, succeeds, text};
 
 const SMALL: &str = "\
 func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -15,11 +15,6 @@ func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 ";
 
 /// Exit status, standard output and standard error.
-fn outcome(args: &[&str]) -> (i32, String, String) {
-    let output = call(args);
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
-}
-
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
 }
@@ -35,16 +30,13 @@ fn the_tests_of_the_tree_pass() {
 #[test]
 fn every_example_is_pinned_on_two_generations() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    for entry in fs::read_dir(root.join("examples")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "pta") {
-            let test = root.join("tests/filetests/examples").join(path.file_name().unwrap());
-            let held = fs::read_to_string(&test).unwrap_or_default();
-            for section in ["compile --emit asm", "cost"] {
-                for target in ["cayman", "mariana"] {
-                    let title = format!("// ---- {section} --target {target}\n");
-                    assert!(held.contains(&title), "{} has no {title}", test.display());
-                }
+    for path in files(root.join("examples"), "pta") {
+        let test = root.join("tests/filetests/examples").join(path.file_name().unwrap());
+        let held = fs::read_to_string(&test).unwrap_or_default();
+        for section in ["compile --emit asm", "cost"] {
+            for target in ["cayman", "mariana"] {
+                let title = format!("// ---- {section} --target {target}\n");
+                assert!(held.contains(&title), "{} has no {title}", test.display());
             }
         }
     }

@@ -1,19 +1,18 @@
 //! `partita report` and `opt --dot`: the page holds everything, nothing in a program can break out of it, and graphs
 //! are those of the program.
 
-#[path = "support/command.rs"]
-mod command;
+mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use command::{Dir, arg, call, fails, succeeds, text};
 use partita::backend::program::{Program, Slot};
-use partita::ir::{Source, text as ir_text};
 use partita::isa::{Target, asm, dma};
 use partita::passes;
 use serde_json::Value;
+use support::command::{Dir, arg, call, fails, succeeds, text};
+use support::{compile, func};
 
 const EXAMPLES: &[&str] = &["softmax", "transpose_sum", "cumsum_rows", "quantize_int8"];
 
@@ -33,11 +32,8 @@ fn report(file: &str, more: &[&str]) -> String {
     succeeds(&[&["report", file], more].concat())
 }
 
-fn compiled(path: &str, target: Target) -> Program {
-    let source = Source::new(path, fs::read_to_string(path).unwrap());
-    let module = ir_text::load(&source).unwrap();
-    let entry = module.funcs[0].name.clone();
-    passes::compile(&module, &entry, &target, &passes::Options::default()).unwrap().program
+fn compiled(path: &str, target: &Target) -> Program {
+    compile(&func(&fs::read_to_string(path).unwrap()), target).unwrap().program
 }
 
 /// Text and bytes of every item in the order of the program.
@@ -74,7 +70,7 @@ fn every_word_is_there_with_every_field() {
         let file = example(name);
         let data = data(&report(&file, &["--target", target]));
         let items = &data["items"];
-        let program = compiled(&file, target.parse().unwrap());
+        let program = compiled(&file, &support::target(target));
         let wanted = expected(&program);
         let (texts, bytes) = (strings(&items["text"]), strings(&items["hex"]));
         let got: Vec<(String, String)> = texts.into_iter().zip(bytes).collect();
@@ -251,7 +247,7 @@ fn graphs_are_those_of_the_program() {
     let deps = succeeds(&["opt", &file, "--dot", "deps"]);
     assert_eq!(
         deps.matches("tooltip=").count(),
-        expected(&compiled(&file, Target::default())).len()
+        expected(&compiled(&file, &Target::default())).len()
     );
     let egraph = succeeds(&["opt", &file, "--passes", "canonicalize,fuse", "--dot", "egraph"]);
     assert!(egraph.contains("transpose_reduce") && egraph.contains("style=bold"), "{egraph}");

@@ -4,10 +4,9 @@
 #[path = "support/command.rs"]
 mod command;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use command::{Dir, arg, call, fails, succeeds, text};
+use command::{Dir, arg, call, command, fails, files, succeeds, text};
 
 /// Targets without and with the exponential word.
 const TARGETS: [&str; 2] = ["cayman", "mariana"];
@@ -22,20 +21,14 @@ const MODES: [&str; 2] = ["--verify", "--engines"];
 /// Runs every program of a folder that has inputs and outputs beside it. What is compiled is audited, and a finding
 /// is an error.
 fn run_folder(folder: &Path) -> usize {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "mlir"))
-        .collect();
-    files.sort();
+    let files = files(folder, "mlir");
     let mut failed = Vec::new();
     for file in &files {
         for (target, mode) in
             TARGETS.into_iter().flat_map(|target| MODES.map(|mode| (target, mode)))
         {
             let name = file.file_stem().unwrap().to_string_lossy();
-            let mut command = Command::new(env!("CARGO_BIN_EXE_partita"));
-            command.arg("run").arg(file).args(["--target", target, mode, "--quiet"]);
+            let mut command = command(&["run", arg(file), "--target", target, mode, "--quiet"]);
             command.arg("--inputs").arg(file.with_extension("in.npz"));
             command.arg("--expect").arg(file.with_extension("out.npz"));
             for (_, flags) in TOLERANCES.iter().filter(|(other, _)| *other == name) {
@@ -43,11 +36,8 @@ fn run_folder(folder: &Path) -> usize {
             }
             let output = command.output().unwrap();
             if !output.status.success() {
-                let text = [output.stdout, output.stderr].concat();
-                failed.push(format!(
-                    "{name} on {target} {mode}:\n{}",
-                    String::from_utf8_lossy(&text)
-                ));
+                let said = text(&[output.stdout, output.stderr].concat());
+                failed.push(format!("{name} on {target} {mode}:\n{said}"));
             }
         }
     }
@@ -76,16 +66,13 @@ fn programs_of_the_tree() {
 fn imported_text_reads_back() {
     let dir = Dir::new("import");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jax");
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let file = entry.unwrap().path();
-        if file.extension().is_some_and(|extension| extension == "mlir") {
-            let (once, again) = (dir.path("once.pta"), dir.path("again.pta"));
-            succeeds(&["import", arg(&file), "-q", "-o", arg(&once)]);
-            // No pass at all: read, verify, print.
-            succeeds(&["opt", arg(&once), "--passes", "", "-o", arg(&again)]);
-            let read = |path| std::fs::read_to_string(path).unwrap();
-            assert_eq!(read(&once), read(&again), "{}", file.display());
-        }
+    for file in files(folder, "mlir") {
+        let (once, again) = (dir.path("once.pta"), dir.path("again.pta"));
+        succeeds(&["import", arg(&file), "-q", "-o", arg(&once)]);
+        // No pass at all: read, verify, print.
+        succeeds(&["opt", arg(&once), "--passes", "", "-o", arg(&again)]);
+        let read = |path| std::fs::read_to_string(path).unwrap();
+        assert_eq!(read(&once), read(&again), "{}", file.display());
     }
 }
 

@@ -5,15 +5,13 @@ mod command;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use command::{Dir, call, text};
+use command::{Dir, call, command, outcome, text};
 
 /// Standard output and standard error of a call with this status.
 fn status(expected: i32, args: &[&str]) -> (String, String) {
-    let output = call(args);
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(expected), "{args:?}: {out}{err}");
+    let (status, out, err) = outcome(args);
+    assert_eq!(status, expected, "{args:?}: {out}{err}");
     (out, err)
 }
 
@@ -50,12 +48,10 @@ fn cut_blocks_name_rule_and_place() {
         assert!(err.contains("5 bytes at offset 0xc0") && err.contains("BLK-1"), "{err}");
     }
     let bytes = fs::read(&cut).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_partita"));
-    let child = child.args(["check", "-", "--input-format", "raw"]);
-    child.stdin(fs::File::open(&cut).unwrap());
-    let output = child.output().unwrap();
+    let mut piped = command(&["check", "-", "--input-format", "raw"]);
+    let output = piped.stdin(fs::File::open(&cut).unwrap()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("offset 0xc0"), "{}", bytes.len());
+    assert!(text(&output.stderr).contains("offset 0xc0"), "{}", bytes.len());
 }
 
 #[test]

@@ -68,6 +68,35 @@ pub fn call(args: &[&str]) -> Output {
     output
 }
 
+/// Status, standard output and standard error of a call.
+pub fn outcome(args: &[&str]) -> (i32, String, String) {
+    let output = call(args);
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The files of a folder whose names end so, in order.
+pub fn files(folder: impl AsRef<Path>, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == extension)).collect();
+    files.sort();
+    files
+}
+
+/// A `.npy` file of the header and bytes given.
+pub fn npy(descr: &str, shape: &str, items: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.as_bytes());
+    file.extend(items);
+    file
+}
+
+pub fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+    values.into_iter().flat_map(f32::to_le_bytes).collect()
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

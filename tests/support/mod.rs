@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod command;
+
 use partita::interp::exec::{Options, Order, run};
 use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
 use partita::ir::{Func, Module, Source, TensorData, text};
@@ -26,17 +28,11 @@ pub fn kernels() -> Vec<(String, Func)> {
 /// The names and first functions of a folder's programs, in the order of their names.
 fn programs_of(folder: &str) -> Vec<(String, Func)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let mut files: Vec<std::path::PathBuf> = std::fs::read_dir(folder)
-        .expect("the examples")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "pta"))
-        .collect();
-    files.sort();
-    let read = |path: &std::path::PathBuf| {
+    let read = |path: std::path::PathBuf| {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        (name, func(&std::fs::read_to_string(path).expect("text")))
+        (name, func(&std::fs::read_to_string(&path).expect("text")))
     };
-    files.iter().map(read).collect()
+    command::files(folder, "pta").into_iter().map(read).collect()
 }
 
 /// The first function of a text.
