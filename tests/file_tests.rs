@@ -5,7 +5,7 @@ mod command;
 
 use std::fs;
 
-use command::{Dir, arg, call, fails, files, outcome, succeeds, text};
+use command::{Dir, arg, fails, files, outcome, succeeds};
 
 const SMALL: &str = "\
 func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
