@@ -103,7 +103,8 @@ impl Lowering<'_> {
             let bases = [(field::SRC, from.0), (field::DST, to.0)];
             match chunk.in_place() {
                 Some(channels) => {
-                    let channels = channels.max(chunk.channels) as u8;
+                    let whole = channels == BLOCK;
+                    let channels = if whole { chunk.channels } else { channels } as u8;
                     let copy = word(Opcode::Copy).word(channels, src, dst);
                     self.out.inst(Engine::Dve, copy, &bases);
                 }
@@ -115,7 +116,7 @@ impl Lowering<'_> {
                         let table = Instruction::new(Opcode::LoadMaskSelect, body);
                         self.out.inst(Engine::Dve, table, &[]);
                     }
-                    let shuffle = word(Opcode::StreamShuffle).word(LANES as u8, src, dst);
+                    let shuffle = word(Opcode::StreamShuffle).word(chunk.channels as u8, src, dst);
                     self.out.inst(Engine::Dve, shuffle, &bases);
                 }
             }
@@ -222,12 +223,12 @@ fn chunks(offsets: [i64; 2], lanes: &[Move], stride: i64) -> Option<Vec<Chunk>> 
             table,
             channels: BLOCK,
         };
-        let whole = chunk.in_place() == Some(BLOCK);
+        let goes_on = chunk.in_place().is_none_or(|count| count == BLOCK);
         match chunks.last_mut() {
             // Whole blocks one after the other are one word, which then starts at partition 0 (CH-3).
             Some(last)
-                if whole
-                    && last.in_place() == Some(BLOCK)
+                if goes_on
+                    && last.table == chunk.table
                     && last.byte == chunk.byte
                     && last.partition == [0, 0]
                     && chunk.partition == [last.channels; 2] =>
