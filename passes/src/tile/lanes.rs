@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn lanes_of_two_blocks_are_two_tables() {
-        let found = chunks([1 * STRIDE, 0], &lanes(&[(32, 1, 1)]), STRIDE).expect("two words");
+        let found = chunks([STRIDE, 0], &lanes(&[(32, 1, 1)]), STRIDE).expect("two words");
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].table[30..], [31, NOTHING]);
         assert_eq!(found[1].table[30..], [NOTHING, 0]);
