@@ -163,7 +163,7 @@ fn remarks_have_places_and_come_as_json_lines_too() {
     let dir = Dir::new("remarks");
     let file = dir.file("x.pta", PROGRAM);
     let shown = errors(&["opt", arg(&file), "--remarks=passed:fuse"]);
-    assert!(shown.contains("x.pta:4:3: passed fuse/"), "{shown}");
+    assert!(shown.contains("x.pta:3:3: passed fuse/"), "{shown}");
     let both = errors(&["opt", arg(&file), "--remarks=passed,analysis"]);
     assert!(both.contains(": passed fuse/") && both.contains("analysis tile/"), "{both}");
     assert!(!errors(&["opt", arg(&file), "--remarks=missed,analysis"]).contains(": passed "));
@@ -174,7 +174,7 @@ fn remarks_have_places_and_come_as_json_lines_too() {
     let records: Vec<serde_json::Value> =
         kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(
-        records.iter().any(|r| r["pass"] == "fuse" && r["line"] == 4 && r["cost_after"].is_u64())
+        records.iter().any(|r| r["pass"] == "fuse" && r["line"] == 3 && r["cost_after"].is_u64())
     );
     fails(&["opt", arg(&file), "--remarks=missed:nope"], 2, "no such pass");
 }

@@ -97,6 +97,14 @@ pub struct PassInfo {
 /// What the passes of fusion can be told.
 const FUSE_SETTINGS: &[Setting] = &[
     Setting {
+        name: "mode",
+        summary: "no forms, the first cheaper one of each operation, or the cheapest of all in an e-graph",
+        kind: Kind::Choice(Mode::NAMES),
+        set: |settings, value| {
+            settings.fuse.mode = Mode::ALL.get(value as usize).copied().unwrap_or_default();
+        },
+    },
+    Setting {
         name: "node-limit",
         summary: "e-nodes of a window",
         kind: Kind::Count { least: 1, most: 10_000_000 },
@@ -119,14 +127,6 @@ const FUSE_SETTINGS: &[Setting] = &[
         summary: "permit rules that drop or add a rounding",
         kind: Kind::Switch,
         set: |settings, value| settings.fuse.allow_excess_precision = value != 0,
-    },
-    Setting {
-        name: "mode",
-        summary: "no forms, the first cheaper one of each operation, or the cheapest of all in an e-graph",
-        kind: Kind::Choice(Mode::NAMES),
-        set: |settings, value| {
-            settings.fuse.mode = Mode::ALL.get(value as usize).copied().unwrap_or_default();
-        },
     },
 ];
 

@@ -2,7 +2,7 @@
 //! how much of each free axis a tile holds.
 
 use partita_ir::entity::ValueId;
-use partita_ir::{Func, Operand};
+use partita_ir::{Func, Operand, TensorOp};
 use smallvec::SmallVec;
 
 use super::axes::{Axis, DimAxes};
@@ -94,8 +94,11 @@ pub fn regions(func: &Func, group: &Group) -> Vec<Region> {
     }
     let (mut rows, mut free) = (Vec::new(), Vec::new());
     let mut count: u64 = 1;
+    // A few elements on each of 32 partitions stay there: to spread them would be to move them one by one.
+    let want = if folds_partial_results(func, group) { 2 } else { PARTITIONS };
+    let order: Vec<Axis> = axes.iter().map(|looped| looped.axis).collect();
     for looped in axes {
-        if !looped.serial && count < PARTITIONS {
+        if !looped.serial && count < want {
             count = count.saturating_mul(looped.extent);
             rows.push(looped);
         } else {
@@ -110,7 +113,19 @@ pub fn regions(func: &Func, group: &Group) -> Vec<Region> {
         return vec![Region { division: None, rows, free }];
     };
     rows.pop();
-    divide(rows, free, last)
+    divide(rows, free, last, &order)
+}
+
+/// True of a group that begins with the fold of what a transpose-reduce left on each lane of a block.
+fn folds_partial_results(func: &Func, group: &Group) -> bool {
+    let defined = |value: ValueId| func.ops.get(func.def_op(value)?)?.as_tensor();
+    group.ops.first().is_some_and(|member| {
+        let op = &func.ops[member.op];
+        matches!(op.as_tensor(), Some(TensorOp::Reduce { .. }))
+            && op
+                .value_operands()
+                .any(|value| matches!(defined(value), Some(TensorOp::TransposeReduce { .. })))
+    })
 }
 
 /// True when the last of several row axes is far longer than the partitions that are left for it.
@@ -126,7 +141,7 @@ fn is_wide(rows: &[LoopAxis], free: &[LoopAxis]) -> bool {
 const MIN_WIDTH: u64 = 16;
 
 /// Cuts an axis into rows of equal width, and a remainder of one row.
-fn divide(rows: Vec<LoopAxis>, free: Vec<LoopAxis>, last: LoopAxis) -> Vec<Region> {
+fn divide(rows: Vec<LoopAxis>, free: Vec<LoopAxis>, last: LoopAxis, order: &[Axis]) -> Vec<Region> {
     let before: u64 = rows.iter().map(|row| row.extent).product();
     let want = (PARTITIONS / before.max(1)).clamp(1, last.extent.div_ceil(MIN_WIDTH));
     let width = last.extent / want;
@@ -137,6 +152,8 @@ fn divide(rows: Vec<LoopAxis>, free: Vec<LoopAxis>, last: LoopAxis) -> Vec<Regio
         rows.push(LoopAxis { extent: row_count, ..last });
         let mut inner = vec![LoopAxis { extent: width, ..last }];
         inner.extend(free.iter().copied());
+        // What is left of it lies where it lay, so that rows in memory stay long.
+        inner.sort_by_key(|looped| order.iter().position(|&axis| axis == looped.axis));
         Region { division: Some(division), rows, free: inner }
     };
     let rest = last.extent - count * width;

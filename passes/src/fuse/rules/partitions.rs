@@ -21,6 +21,9 @@ use crate::rewrite::RewriteClass;
 /// Integers of this magnitude and below are exact in fp32 (ISA 10.2).
 const EXACT_IN_FP32: i128 = 1 << 24;
 
+/// Rows of a tile at least.
+const FEWEST_PARTITIONS: u64 = 64;
+
 const LEADING: &[TensorOpName] = &[TensorOpName::Reduce];
 
 pub(super) const RULES: &[Rule] = &[
@@ -210,15 +213,19 @@ impl<'a> Leading<'a> {
         if self.rows <= MAX_PARTITIONS {
             return Ok(self.x);
         }
-        let tiles = self.rows.div_ceil(MAX_PARTITIONS);
-        let missing = (tiles * MAX_PARTITIONS - self.rows) as i64;
+        // Tiles of fewer rows that leave none over need no filling, which is a copy of all.
+        let even =
+            (FEWEST_PARTITIONS..=MAX_PARTITIONS).rev().find(|&rows| self.rows.is_multiple_of(rows));
+        let height = even.unwrap_or(MAX_PARTITIONS);
+        let tiles = self.rows.div_ceil(height);
+        let missing = (tiles * height - self.rows) as i64;
         let mut x = self.x;
         if missing > 0 {
             let rows = PadAmounts { low: 0, high: missing, interior: 0 };
             let columns = PadAmounts { low: 0, high: 0, interior: 0 };
             x = b.pad(x, identity(self.op, self.ty.dtype).map_err(refused)?, [rows, columns])?;
         }
-        let x = b.reshape(x, [tiles, MAX_PARTITIONS, self.columns])?;
+        let x = b.reshape(x, [tiles, height, self.columns])?;
         let fold = TensorOp::Reduce {
             op: self.op,
             dims: Dims::from_slice(&[0]),
