@@ -4,6 +4,7 @@
 
 pub mod command;
 
+use partita::interp::Limits;
 use partita::interp::exec::{Options, Order, run};
 use partita::ir::eval::{BoundOptions, EvalOptions, compare, eval_bounded};
 use partita::ir::{Func, Module, Source, TensorData, text};
@@ -55,8 +56,8 @@ pub fn compile(func: &Func, target: &Target) -> Result<Compiled, String> {
     })
 }
 
-/// Runs in program order and in a few orders that only the semaphores allow, and compares each with
-/// the reference within its bound (exactly, where every step is exact).
+/// Runs in program order, by plans and element by element, and in a few orders that only the semaphores allow, and
+/// compares each with the reference within its bound (exactly, where every step is exact).
 pub fn check(
     func: &Func,
     inputs: &[TensorData],
@@ -65,13 +66,15 @@ pub fn check(
 ) -> Result<(), String> {
     let want = eval_bounded(func, inputs, &EvalOptions::default(), &BoundOptions::default())
         .map_err(|error| format!("the reference: {error}"))?;
-    let orders =
-        std::iter::once(Order::Program).chain((0..seeds).map(|seed| Order::Queues { seed }));
-    for order in orders {
-        let got = run(&compiled.program, inputs, &Options { order, ..Options::default() })
-            .map_err(|error| format!("{order:?}: {error}"))?;
+    let program = [false, true].map(|literal| (Order::Program, literal)).into_iter();
+    let queues = (0..seeds).map(|seed| (Order::Queues { seed }, false));
+    for (order, literal) in program.chain(queues) {
+        let limits = Limits { literal, ..Limits::default() };
+        let way = format!("{order:?}, literal: {literal}");
+        let got = run(&compiled.program, inputs, &Options { order, limits, ..Options::default() })
+            .map_err(|error| format!("{way}: {error}"))?;
         for (index, (got, want)) in got.iter().zip(&want).enumerate() {
-            compare(got, want).map_err(|error| format!("{order:?}, out{index}: {error}"))?;
+            compare(got, want).map_err(|error| format!("{way}, out{index}: {error}"))?;
         }
     }
     Ok(())
