@@ -9,10 +9,13 @@
 mod programs;
 mod support;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 use partita::backend::audit::{Finding, audit};
 use partita::ir::eval::random::dyadic_inputs;
+use partita::ir::ops::TensorOp;
+use partita::ir::{ElementwiseOp, Func};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
@@ -21,6 +24,36 @@ use support::{TARGETS, check, compile, is_refusal, target};
 
 /// Programs for each target.
 const CASES: u32 = 500;
+
+/// What the programs that ran consist of.
+#[derive(Default)]
+struct Seen {
+    operations: BTreeSet<&'static str>,
+    dtypes: BTreeSet<String>,
+    ranks: BTreeSet<usize>,
+}
+
+impl Seen {
+    fn add(&mut self, func: &Func) {
+        for (_, value) in func.values.iter() {
+            self.dtypes.insert(value.ty.dtype().to_string());
+            self.ranks.insert(value.ty.shape().len());
+        }
+        for (_, op) in func.body_ops() {
+            match op.as_tensor() {
+                Some(TensorOp::Elementwise(op)) => self.operations.insert(op.name()),
+                Some(op) => self.operations.insert(op.kind_name().name()),
+                None => false,
+            };
+        }
+    }
+
+    /// Elementwise operations that no program has.
+    fn missing(&self) -> Vec<&'static str> {
+        let names = ElementwiseOp::ALL.iter().map(|op| op.name());
+        names.filter(|name| !self.operations.contains(name)).collect()
+    }
+}
 
 /// A number from the environment.
 fn setting<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
@@ -51,7 +84,7 @@ fn run_target(name: &str) {
         ..Config::default()
     };
     let machine = target(name);
-    let (ran, refused) = (Cell::new(0), Cell::new(0));
+    let (ran, refused, seen) = (Cell::new(0), Cell::new(0), RefCell::new(Seen::default()));
     let outcome = TestRunner::new_with_rng(config, rng).run(&recipes(), |recipe| {
         let func = build(&recipe);
         let text = format!("{func}");
@@ -63,6 +96,7 @@ fn run_target(name: &str) {
                 check(&func, &inputs, &compiled, 2)
                     .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
                 ran.set(ran.get() + 1);
+                seen.borrow_mut().add(&func);
             }
             Err(message) if is_refusal(&message) => refused.set(refused.get() + 1),
             Err(message) => return Err(TestCaseError::fail(format!("{message}\n{text}"))),
@@ -75,6 +109,12 @@ fn run_target(name: &str) {
     let (ran, refused) = (ran.get(), refused.get());
     println!("{name}: {ran} programs ran, {refused} were refused");
     assert!(ran > refused, "{name}: {ran} programs ran, {refused} were refused");
+    let seen = seen.into_inner();
+    let missing = seen.missing();
+    println!("{name}: {} operations; not {missing:?}", seen.operations.len());
+    assert!(missing.len() <= 3, "{name}: no program has {missing:?}");
+    assert!(programs::DTYPES.iter().all(|dtype| seen.dtypes.contains(&dtype.to_string())));
+    assert!((0..=4).all(|rank| seen.ranks.contains(&rank)), "{name}: ranks {:?}", seen.ranks);
 }
 
 #[test]
