@@ -34,6 +34,8 @@ pub fn logical(emit: &mut Emit<'_, '_>, cx: &OpCx<'_>, op: ReduceOp) -> Emitted 
     let y = reduce(emit, cx, op, truth, ElemType::I1)?;
     let negate = matches!(cx.op, TensorOp::Reduce { negate: true, .. });
     if negate {
+        // A truth value has no sign: 0 becomes -0, 1 becomes -1.
+        let y = emit.0.cast(y, ElemType::F32)?;
         emit.to(ElementwiseOp::Mult, &[y, emit.0.lit(-1, y.dtype)], ElemType::F32)
     } else {
         Ok(y)
