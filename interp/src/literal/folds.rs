@@ -12,7 +12,7 @@ use crate::plan::{Seed, alu, dtype, fold_op, group, identity, lane, seed};
 
 use super::alu::{Alu, computed, last_bit};
 use super::numbers::{bits, bounds, float, low, number};
-use super::{Literal, Sink, Stream};
+use super::{Literal, Sink, Source, Stream};
 
 impl Literal<'_> {
     /// TensorReduce, its transposed forms, and the packed BF16 forms of SUNDA.
@@ -23,7 +23,7 @@ impl Literal<'_> {
         let (stream, mut src) = self.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, to, channels)?;
         if matches!(self.opcode, TransposeTensorReduceArithOp | TransposeTensorReduceBitvecOp) {
-            src = self.transposed(&stream, channels)?;
+            src = Source::Held(self.transposed(&stream, channels)?);
         }
         let op = alu(body.op)?;
         let domain = self.domain(&[op], &[from], to);

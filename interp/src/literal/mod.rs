@@ -124,15 +124,15 @@ impl Literal<'_> {
         Stream::new(&self.resolver().destination(pattern, dtype, channels)?)
     }
 
-    /// The source after the map of ISA 8.3.
-    fn transposed(&self, stream: &Stream, channels: usize) -> Result<Source, Fault> {
+    /// The source's elements after the map of ISA 8.3.
+    fn transposed(&self, stream: &Stream, channels: usize) -> Result<Vec<Vec<u64>>, Fault> {
         let rows = stream.hold(self.machine, channels)?;
         let at = |channel, element| {
             let (channel, element) = transposed(channel, element);
-            rows.get(channel).and_then(|row: &Vec<u64>| row.get(element)).copied()
+            rows.get(channel).and_then(|row| row.get(element)).copied().unwrap_or_default()
         };
-        let row = |channel| (0..stream.len()).map(|e| at(channel, e).unwrap_or_default()).collect();
-        Ok(Source::Held((0..channels).map(row).collect()))
+        let row = |channel| (0..stream.len()).map(|element| at(channel, element)).collect();
+        Ok((0..channels).map(row).collect())
     }
 
     /// The scalars of every channel.

@@ -12,7 +12,7 @@ use crate::plan::{Immediate, alu, dtype, dtype_pair, lane, reversed};
 
 use super::alu::{Alu, computed};
 use super::numbers::{bits, float, low};
-use super::{Literal, transposed};
+use super::{Literal, Sink, Source, Stream, transposed};
 
 /// Lanes of a block.
 const LANES: usize = 32;
@@ -121,14 +121,7 @@ impl Literal<'_> {
         let kind = dtype(body.in_dtype)?;
         let (stream, _) = self.source(&body.src_mem_pattern, kind, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, kind, channels)?;
-        let rows = stream.hold(self.machine, channels)?;
-        let mut held = rows.clone();
-        for (channel, row) in held.iter_mut().enumerate() {
-            for (element, out) in row.iter_mut().enumerate() {
-                let (from, at) = transposed(channel, element);
-                *out = rows.get(from).and_then(|row| row.get(at)).copied().unwrap_or_default();
-            }
-        }
+        let held = self.transposed(&stream, channels)?;
         let mut lanes: Vec<Lane> = (0..channels).map(Lane::From).collect();
         if body.mask_enable != 0 {
             lanes = self.lanes(channels, |entry| match entry {
@@ -162,9 +155,9 @@ impl Literal<'_> {
     }
 
     /// Writes rows that were held aside.
-    fn exchange(&mut self, held: &[Vec<u64>], lanes: &[Lane], dst: &super::Stream) {
+    fn exchange(&mut self, held: &[Vec<u64>], lanes: &[Lane], dst: &Stream) {
         for (channel, lane) in lanes.iter().enumerate() {
-            let mut sink = super::Sink::new(self.machine, dst, channel);
+            let mut sink = Sink::new(self.machine, dst, channel);
             match lane {
                 Lane::Held => {}
                 Lane::Zero => {
@@ -208,7 +201,7 @@ impl Literal<'_> {
         }
         let moves = self.opcode == Opcode::TransposeTensorScalarArithOp;
         if moves {
-            src = self.transposed(&stream, channels)?;
+            src = Source::Held(self.transposed(&stream, channels)?);
         }
         let before = moves && self.has(Alternative::PointerBefore);
         let numbers = self.numbers;
