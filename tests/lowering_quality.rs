@@ -28,7 +28,8 @@ fn kernels_on_cayman() {
     assert!(near >= 15, "{near} kernels are within 1.3 of their bounds");
     for row in &rows {
         let work = [&row.egg, &row.greedy, &row.none].map(|figures| figures.work_ns);
-        assert!(work.is_sorted_by(|less, more| *less <= more + 0.5), "{}: {work:?}", row.kernel);
+        // Forms are weighed before the schedule, which gives some words to another engine.
+        assert!(work.is_sorted_by(|less, more| *less <= more * 1.01), "{}: {work:?}", row.kernel);
         let hand =
             by_hand.get(&row.kernel).unwrap_or_else(|| panic!("{}: not by hand", row.kernel));
         assert!(hand.bound_ns().expect("engines") > 0.0);

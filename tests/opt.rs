@@ -89,7 +89,7 @@ fn dumps_begin_with_the_input_and_repeat_with_their_own_commands() {
         serde_json::from_str(&fs::read_to_string(dumps.join("index.json")).unwrap()).unwrap();
     let steps = index["steps"].as_array().unwrap();
     assert_eq!(steps[0]["file"], "00-input.pta");
-    assert_eq!(steps.len(), 9, "the input and eight passes");
+    assert_eq!(steps.len(), 10, "the input and nine passes");
     let mut unchanged = 0;
     for step in &steps[1..] {
         let name = step["file"].as_str().unwrap();
@@ -115,7 +115,7 @@ fn dumps_begin_with_the_input_and_repeat_with_their_own_commands() {
     assert!(unchanged > 0, "the second canonicalize has nothing to do");
     // The same files, and no file for a pass that changed nothing.
     assert_eq!(fs::read_dir(&dumps).unwrap().count(), steps.len() - unchanged + 1);
-    let last = steps[8]["file"].as_str().unwrap();
+    let last = steps[9]["file"].as_str().unwrap();
     assert!(fs::read_to_string(dumps.join(last)).unwrap().ends_with(&whole));
 }
 

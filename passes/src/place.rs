@@ -6,6 +6,8 @@
 //! again and the loads of the next block need not wait for the words of this one. In main memory
 //! every buffer has its own place.
 
+mod check;
+
 use std::collections::BTreeMap;
 
 use partita_backend::emit::{HBM_ALIGN, argument_addresses};
@@ -17,6 +19,8 @@ use partita_isa::{Instruction, Target, Word};
 
 use crate::scratch::SCRATCH_BYTES;
 use crate::tile::MAIN_MEMORY;
+
+pub use check::{Fault, check};
 
 /// Alignment of tiles within a partition, in bytes.
 const ALIGN: u64 = crate::tile::ALIGN;
@@ -55,6 +59,7 @@ pub fn place(func: &Func, target: &Target) -> Result<Func, Vec<Diagnostic>> {
             _ => {}
         }
     }
+    debug_assert_eq!(check(func, &placed, target), Ok(()));
     Ok(placed)
 }
 

@@ -4,10 +4,9 @@
 //! and nothing resets. A consumer waits for the count that its last producer leaves. An operation
 //! touches memory as byte ranges of a partition (every tile starts at partition 0) and of main memory;
 //! one that must follow several queues waits for those that the others' clocks do not imply. A word
-//! holds one wait: each further one rides on a one-byte copy in the engine's scratch slot before it.
+//! holds one wait: further ones move to words shortly before it that have none, and where there is no such word
+//! ride on a one-byte copy in the engine's scratch slot.
 //! The accumulators and the lane table belong to the vector engine alone and follow its own order.
-
-mod intervals;
 
 use std::collections::BTreeMap;
 
@@ -22,11 +21,12 @@ use partita_isa::{
     AluOp, Dtype, Engine, Instruction, Opcode, Pattern, SubDim, Target, UpdateMode, WaitMode,
 };
 
+use crate::intervals::History;
+pub use crate::intervals::{Access, Region};
+use crate::schedule::has_events;
 use crate::scratch;
 use crate::tile::LOAD_QUEUE;
 use crate::words::One;
-use intervals::History;
-pub use intervals::{Access, Region};
 
 /// Engines, then DMA queues: a dense index.
 type Queue = usize;
@@ -47,20 +47,6 @@ struct Item {
     position: u32,
 }
 
-fn has_events(kind: &OpKind) -> bool {
-    match kind {
-        OpKind::Machine(MachineOp::Inst(inst)) => {
-            let events = &inst.inst.events;
-            events.wait_mode != WaitMode::None.code()
-                || events.update_mode != UpdateMode::None.code()
-        }
-        OpKind::Machine(MachineOp::Dma(dma)) => {
-            !dma.desc.waits.is_empty() || dma.desc.update.is_some()
-        }
-        _ => false,
-    }
-}
-
 /// Adds semaphores to a placed function. One that has waits or updates already is left as it is: its
 /// author, or an earlier run, has ordered it.
 ///
@@ -72,6 +58,7 @@ pub fn sync(func: &Func, target: &Target) -> Result<Func, Vec<Diagnostic>> {
         return Ok(func);
     }
     let mut waits = dependences(&func, target)?;
+    spread(&mut waits);
     let crowded: Vec<Engine> = Engine::ALL
         .into_iter()
         .filter(|&engine| {
@@ -81,9 +68,23 @@ pub fn sync(func: &Func, target: &Target) -> Result<Func, Vec<Diagnostic>> {
     if !crowded.is_empty() {
         prepare_scratch(&mut func, target, &crowded);
         waits = dependences(&func, target)?;
+        spread(&mut waits);
     }
     write_events(&mut func, target, &waits)?;
     Ok(func)
+}
+
+/// Records an access, and raises `need` to the positions that must be complete before it.
+fn follow(
+    history: &mut History<(Queue, u32)>,
+    access: &Access,
+    who: (Queue, u32),
+    need: &mut Clock,
+) {
+    let bytes = (access.start, access.end);
+    history.touch(access.region as usize, bytes, access.write, who, |(queue, position)| {
+        need[queue] = need[queue].max(position);
+    });
 }
 
 /// For each item in program order, the operations of other queues it must wait for.
@@ -100,7 +101,7 @@ fn dependences(func: &Func, target: &Target) -> Result<Waits, Vec<Diagnostic>> {
         let position = clocks[queue].len() as u32 + 1;
         let mut need: Clock = [0; QUEUES];
         for access in &accesses {
-            history.touch(access, queue, position, &mut need);
+            follow(&mut history, access, (queue, position), &mut need);
         }
         let mut wanted: Vec<(Queue, u32)> = (0..QUEUES)
             .filter(|&other| other != queue && need[other] > known[queue][other])
@@ -126,6 +127,49 @@ fn dependences(func: &Func, target: &Target) -> Result<Waits, Vec<Diagnostic>> {
     Ok(out)
 }
 
+/// How many words back a wait may move.
+const REACH: usize = 8;
+
+/// A word holds one wait. Further ones move to words shortly before it that have none or that wait for the same
+/// queue: words of its own engine, or of another engine up to the one that it waits for there. As long as what is
+/// waited for comes before that word in program order, every wait still goes forwards in that order, so that nothing
+/// can wait for itself.
+fn spread(waits: &mut Waits) {
+    let mut items: Vec<Vec<usize>> = vec![Vec::new(); QUEUES];
+    for at in 0..waits.len() {
+        let queue = waits[at].0.queue;
+        if queue < ENGINES && waits[at].1.len() > 1 {
+            let place = |&(other, position): &(Queue, u32)| items[other][position as usize - 1];
+            // The latest stays; the earliest moves most easily.
+            let mut needs = std::mem::take(&mut waits[at].1);
+            needs.sort_by_key(|need| std::cmp::Reverse(place(need)));
+            let before = |&(other, position): &(Queue, u32)| {
+                let words = if other < ENGINES { &items[other][..position as usize] } else { &[] };
+                words.iter().rev().take(REACH).copied()
+            };
+            let mut kept: Vec<(Queue, u32)> = Vec::new();
+            for (index, need) in needs.iter().enumerate() {
+                let from = place(need);
+                let own = items[queue].iter().rev().take(REACH).copied();
+                let others = needs[..index].iter().flat_map(before);
+                let host = own
+                    .chain(others)
+                    .filter(|_| index > 0)
+                    .find(|&word| from < word && waits[word].1.iter().all(|held| held.0 == need.0));
+                match host.map(|word| &mut waits[word].1) {
+                    Some(held) => match held.first_mut() {
+                        Some(held) => held.1 = held.1.max(need.1),
+                        None => held.push(*need),
+                    },
+                    None => kept.push(*need),
+                }
+            }
+            waits[at].1 = kept;
+        }
+        items[queue].push(at);
+    }
+}
+
 /// What each instruction and transfer of a placed function must follow: for each in program order, the numbers of
 /// earlier ones, the last of every queue that touched the same bytes, its own queue's included.
 ///
@@ -141,7 +185,7 @@ pub fn data_dependences(func: &Func, target: &Target) -> Result<Vec<Vec<usize>>,
         let position = queues[queue].len() as u32 + 1;
         for access in &accesses(&body.kind, target) {
             let own = need[queue];
-            history.touch(access, queue, position, &mut need);
+            follow(&mut history, access, (queue, position), &mut need);
             if need[queue] == position {
                 need[queue] = own;
             }

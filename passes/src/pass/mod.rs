@@ -16,6 +16,7 @@ use crate::fuse::{FuseOptions, Mode, fuse};
 use crate::place::place;
 use crate::remark::{Remark, RemarkKind};
 use crate::rewrite::Fuel;
+use crate::schedule::schedule;
 use crate::sync::sync;
 use crate::tile::{TileOptions, tile};
 
@@ -186,6 +187,14 @@ pub const PASSES: &[PassInfo] = &[
         run: run_tile,
     },
     PassInfo {
+        name: "schedule",
+        summary: "order words and transfers so that engines and transfers overlap",
+        requires: Dialect::Tile,
+        gives: Dialect::Tile,
+        settings: &[],
+        run: run_schedule,
+    },
+    PassInfo {
         name: "place",
         summary: "give every tile an address",
         requires: Dialect::Tile,
@@ -204,8 +213,17 @@ pub const PASSES: &[PassInfo] = &[
 ];
 
 /// Names of the default pipeline. What legalization emits is simplified again.
-const DEFAULT: &[&str] =
-    &["canonicalize", "fuse", "legalize", "canonicalize", "fuse-words", "tile", "place", "sync"];
+const DEFAULT: &[&str] = &[
+    "canonicalize",
+    "fuse",
+    "legalize",
+    "canonicalize",
+    "fuse-words",
+    "tile",
+    "schedule",
+    "place",
+    "sync",
+];
 
 fn run_canonicalize(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
     let (func, stats) = canonicalize(func, &mut cx.fuel);
@@ -273,6 +291,24 @@ fn run_tile(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
         }
     }
     Err(failed)
+}
+
+fn run_schedule(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
+    let scheduled = schedule(func, &cx.target);
+    cx.stats.push(("schedule", "moved", scheduled.moved));
+    cx.stats.push(("schedule", "other engine", scheduled.taken_over));
+    let better = scheduled.moved > 0;
+    let kind = if better { RemarkKind::Passed } else { RemarkKind::Analysis };
+    let message =
+        if better { "words and transfers in another order" } else { "program order stays" };
+    cx.remarks.push(Remark {
+        span: Some(func.spans.name),
+        message: message.to_owned(),
+        cost_before: Some(scheduled.before),
+        cost_after: Some(scheduled.after),
+        ..Remark::new(kind, "schedule", "makespan")
+    });
+    Ok(scheduled.func)
 }
 
 fn run_place(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {

@@ -156,9 +156,7 @@ pub fn form(
         return Err(NotCore::because("not an operation on tensors"));
     };
     let out = func.ty(result).dtype();
-    let inputs: Vec<Input> = (0..op.operands.len())
-        .map(|index| input(func, op, index, is_row(index)))
-        .collect::<Result<_, _>>()?;
+    let inputs = inputs(func, op, is_row)?;
     let shape = op.value_operands().next().map(|value| func.ty(value).shape()).unwrap_or_default();
     match kind {
         TensorOp::Elementwise(op) => elementwise(*op, &inputs, out, target),
@@ -182,6 +180,14 @@ pub fn form(
         }
         other => Err(NotCore::because(format!("no word does `{}`", other.kind_name().full()))),
     }
+}
+
+/// The operands of an operation as selection sees them.
+///
+/// # Errors
+/// The type of one is not known.
+pub fn inputs(func: &Func, op: &Op, is_row: impl Fn(usize) -> bool) -> Result<Vec<Input>, NotCore> {
+    (0..op.operands.len()).map(|index| input(func, op, index, is_row(index))).collect()
 }
 
 fn first(inputs: &[Input]) -> Result<Input, NotCore> {

@@ -75,14 +75,18 @@ impl Lowering<'_> {
             Form::Reduce { word, engine } => {
                 let source = self.tile(member, operands, 0)?;
                 let folded = self.folded(block, member, &axes);
-                self.fold(block, channels, word, engine, (&folded, &axes), [&source, &out])?;
+                let fixed = self.loops(block, &folded, &[&source, &out]);
+                let kept = self.loops(block, &axes, &[&source, &out]);
+                self.fold(channels, word, engine, (&fixed, &kept), [&source, &out])?;
             }
             Form::Scan(word) => {
                 let source = self.tile(member, operands, 0)?;
                 let along = self.scanned(block, member);
                 let kept: Vec<Axis> =
                     axes.iter().copied().filter(|axis| !along.contains(axis)).collect();
-                self.fold(block, channels, word, Engine::Dve, (&along, &kept), [&source, &out])?;
+                let fixed = self.loops(block, &along, &[&source, &out]);
+                let kept = self.loops(block, &kept, &[&source, &out]);
+                self.fold(channels, word, Engine::Dve, (&fixed, &kept), [&source, &out])?;
             }
             Form::CacheScan(word) => {
                 self.cache_scan(block, channels, word, member, operands, &axes, &out)?
@@ -179,7 +183,7 @@ impl Lowering<'_> {
     }
 
     /// The axes that a reduction folds.
-    fn folded(&self, block: &Block<'_>, member: &Member, kept: &[Axis]) -> Vec<Axis> {
+    pub(super) fn folded(&self, block: &Block<'_>, member: &Member, kept: &[Axis]) -> Vec<Axis> {
         let operand = roots(block, &member.operands[0]);
         let TensorOp::Reduce { dims, .. } =
             self.func.ops[member.op].as_tensor().unwrap_or(&TensorOp::Cast)
@@ -196,37 +200,34 @@ impl Lowering<'_> {
     }
 
     /// The axis that a scan runs along; none when it has one element.
-    fn scanned(&self, block: &Block<'_>, member: &Member) -> Vec<Axis> {
+    pub(super) fn scanned(&self, block: &Block<'_>, member: &Member) -> Vec<Axis> {
         let last = member.operands[0].last().copied().flatten();
         last.map(|axis| block.group.axes.root(axis)).into_iter().collect()
     }
 
-    /// Words that walk `inner` axes within the fold and `outer` ones around it.
-    fn fold(
+    /// Words that walk the `fixed` loops within the fold and the `kept` ones around it.
+    pub(super) fn fold(
         &mut self,
-        block: &Block<'_>,
         channels: u8,
         word: One,
         engine: Engine,
-        (inner, outer): (&[Axis], &[Axis]),
+        (fixed, kept): (&[Loop], &[Loop]),
         [source, out]: [&Tile; 2],
     ) -> Result<(), NotCore> {
-        let fixed = self.loops(block, inner, &[source, out]);
-        let kept = self.loops(block, outer, &[source, out]);
         let scans = matches!(word.opcode.info().cost, partita_isa::CostClass::Scan);
         // One folded element still is a dimension of the pattern.
-        let single = super::patterns::merge(&fixed).is_empty();
+        let single = super::patterns::merge(fixed).is_empty();
         let room = if single { 3 } else { 4 };
-        for mut nest in fit(divide(&fixed, &kept, room, 2))? {
+        for mut nest in fit(divide(fixed, kept, room, 2))? {
             if single {
                 nest.loops.insert(0, Loop { count: 1, steps: smallvec![1, 1] });
             }
-            let depth = super::patterns::merge(&fixed).len().max(1);
+            let depth = super::patterns::merge(fixed).len().max(1);
             let op_dim = [SubDim::X, SubDim::Xy, SubDim::Xyz, SubDim::Xyzw][depth - 1];
             let src = nest.pattern(0, byte(nest.offsets[0], word.input.size() as i64));
             let skip = if scans { 0 } else { depth };
             let around = Nest { offsets: nest.offsets.clone(), loops: nest.loops[skip..].into() };
-            let dst = around.pattern(1, byte(nest.offsets[1], word.out.size() as i64));
+            let dst = around.pattern(1, byte(out.start + nest.offsets[1], word.out.size() as i64));
             let bases = [(field::SRC, source.value), (field::DST, out.value)];
             self.out.inst(engine, One { op_dim, ..word }.word(channels, src, dst), &bases);
         }
@@ -234,7 +235,7 @@ impl Lowering<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn cache_scan(
+    pub(super) fn cache_scan(
         &mut self,
         block: &Block<'_>,
         channels: u8,
@@ -263,7 +264,7 @@ impl Lowering<'_> {
         } else {
             Immediate::Value(0)
         };
-        let nothing = Tile { value: out.value, steps: SmallVec::new(), is_row: true };
+        let nothing = Tile { value: out.value, steps: SmallVec::new(), is_row: true, start: 0 };
         let at =
             |index: usize| operands.get(index).and_then(Option::as_ref).unwrap_or(&nothing).clone();
         let (scalar, seed) = (at(1), at(2));
@@ -281,7 +282,7 @@ impl Lowering<'_> {
                 smallvec![(field::SRC, source.value), (field::DST, out.value)];
             let slots = [
                 imm0.slot(field::IMM0, byte(nest.offsets[2], 4), &mut bases),
-                imm1.slot(field::IMM1, byte(nest.offsets[3], 4), &mut bases),
+                imm1.slot(field::IMM1, byte(seed.start + nest.offsets[3], 4), &mut bases),
             ];
             self.out.inst(Engine::Dve, word.word(channels, slots, src, dst), &bases);
         }

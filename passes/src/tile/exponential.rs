@@ -21,7 +21,7 @@ use crate::words::{Imm, Scalar};
 
 /// The word that writes the accumulator: its element is made 0 whatever it is, even NaN,
 /// and added.
-const DRAIN: Scalar = Scalar {
+pub(super) const DRAIN: Scalar = Scalar {
     opcode: Opcode::TensorScalarCacheCumulative,
     ops: [AluOp::LogicalAnd, AluOp::Add],
     reverse: partita_isa::ReverseOps::None,
@@ -77,11 +77,11 @@ impl Lowering<'_> {
         let mut along = (0..free.len())
             .filter(|&index| block.windows[index].1 != 1 && of.contains(&free[index].axis));
         let index = along.next().filter(|_| along.next().is_none())?;
-        let summed =
-            !to.contains(&free[index].axis) && block.windows[index].1 == free[index].extent;
+        let whole = block.size.cut == Some(index) || block.windows[index].1 == free[index].extent;
+        let summed = !to.contains(&free[index].axis) && whole;
         let rows =
             block.region.rows.iter().all(|row| !of.contains(&row.axis) || to.contains(&row.axis));
-        let elements = u16::try_from(free[index].extent).ok()?;
+        let elements = u16::try_from(block.windows[index].1).ok()?;
         (summed && rows).then(|| (beside, self.joined(&word, elements)))
     }
 
@@ -113,7 +113,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Emits both words and gives the tiles of the exponential and of the sum.
+    /// Emits both words and gives the tiles of the exponential and of the sum, which is `part` where that is given.
     ///
     /// # Errors
     /// The operands have no such form.
@@ -123,6 +123,7 @@ impl Lowering<'_> {
         at: usize,
         beside: usize,
         operands: &[Option<Tile>],
+        part: Option<Tile>,
     ) -> Result<[Tile; 2], NotCore> {
         let (member, sum) = (&block.group.ops[at], &block.group.ops[beside]);
         let Form::Scalar { word, tensor, immediates, .. } = self.form(member, operands)? else {
@@ -140,7 +141,10 @@ impl Lowering<'_> {
         let axes = block.axes_of(result);
         let out = self.new_tile(block, &axes, ElemType::F32, &name);
         let name = self.func.values[total].name.clone();
-        let sums = self.new_tile(block, &block.axes_of(total), ElemType::F32, &name);
+        let sums = match part {
+            Some(part) => part,
+            None => self.new_tile(block, &block.axes_of(total), ElemType::F32, &name),
+        };
         let channels = block.channels() as u8;
         let loops = self.loops(block, &axes, &[&source, &out]);
         let nests = divide(&[], &loops, 3, 2).ok_or_else(|| missing("the row is too long"))?;
@@ -159,7 +163,8 @@ impl Lowering<'_> {
         self.out.set_source(&self.func.values[total].name.clone());
         let one = Pattern::contiguous(0, 1);
         let bases = [(field::SRC, out.value), (field::DST, sums.value)];
-        let drain = DRAIN.word(channels, [Imm::NONE, Imm::NONE], one, one);
+        let to = Pattern::contiguous(super::compute::byte(sums.start, 4), 1);
+        let drain = DRAIN.word(channels, [Imm::NONE, Imm::NONE], one, to);
         self.out.inst(Engine::Dve, drain, &bases);
         Ok([out, sums])
     }

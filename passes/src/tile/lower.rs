@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use partita_ir::entity::ValueId;
 use partita_ir::ops::TensorOp;
-use partita_ir::{ElemType, Func, Operand, Space};
+use partita_ir::{ElemType, Func, Space};
 use partita_isa::Target;
 use smallvec::{SmallVec, smallvec};
 
@@ -12,9 +12,10 @@ use super::emit::{End, Move, TileBuilder};
 use super::group::{Group, Member};
 use super::homes::Leftover;
 use super::notes::Notes;
-use super::plan::{Division, Region, TileSize};
+use super::plan::{Division, Region};
 use super::resident::{Resident, Residents, Transfer};
 use super::rows::{RowBox, row_boxes, row_steps};
+use super::size::TileSize;
 use super::sources::{Content, Sources};
 use super::view::{BufferId, Piece, View};
 use crate::select::{self, NotCore};
@@ -31,6 +32,8 @@ pub struct Tile {
     pub steps: SmallVec<[i64; 4]>,
     /// It has one element in each partition.
     pub is_row: bool,
+    /// The element at which it starts: a part of the elements of a larger tile.
+    pub start: i64,
 }
 
 /// The lowering of a whole function.
@@ -64,6 +67,8 @@ pub struct Block<'a> {
     pub rows: (u64, u64),
     /// Start and extent along each free axis.
     pub windows: SmallVec<[(u64, u64); 4]>,
+    /// Which window of the cut axis this is.
+    pub window: usize,
 }
 
 impl Block<'_> {
@@ -97,22 +102,16 @@ impl Block<'_> {
         (shape, steps)
     }
 
-    /// True when a tile with these axes is the same in every block of the region.
+    /// True when a tile with these axes is the same in every block of the region, for the window of the
+    /// axis that is cut.
     pub fn is_invariant(&self, axes: &[Axis]) -> bool {
         let rows = self.region.rows.iter().all(|row| !axes.contains(&row.axis) || row.extent == 1);
-        let whole = |index: usize| self.size.free[index] == self.region.free[index].extent;
+        let whole = |index: usize| {
+            self.size.cut == Some(index) || self.size.free[index] == self.region.free[index].extent
+        };
         rows && (0..self.region.free.len())
             .all(|index| !axes.contains(&self.region.free[index].axis) || whole(index))
     }
-}
-
-/// Tiles known while a region is lowered.
-#[derive(Default)]
-pub struct Known {
-    /// Computed values.
-    values: IndexMap<ValueId, Tile>,
-    /// Operands loaded, by value and axes.
-    loads: IndexMap<(ValueId, Vec<Axis>), Tile>,
 }
 
 impl<'a> Lowering<'a> {
@@ -228,105 +227,7 @@ impl<'a> Lowering<'a> {
                 value
             }
         };
-        Some(Tile { value, steps: SmallVec::new(), is_row: true })
-    }
-
-    /// Lowers every block of a region.
-    ///
-    /// # Errors
-    /// An operation has no word in this layout.
-    pub fn region(
-        &mut self,
-        group: &Group,
-        region: &Region,
-        size: &TileSize,
-    ) -> Result<(), NotCore> {
-        let mut invariant = Known::default();
-        let count = region.row_count();
-        let mut start = 0;
-        while start < count && !self.out.is_full() {
-            let end = (start + size.rows).min(count);
-            let mut windows: SmallVec<[(u64, u64); 4]> = region
-                .free
-                .iter()
-                .zip(&size.free)
-                .map(|(looped, &extent)| (0, extent.min(looped.extent)))
-                .collect();
-            loop {
-                let block =
-                    Block { group, region, size, rows: (start, end), windows: windows.clone() };
-                self.block(&block, &mut invariant)?;
-                if self.out.is_full() || !advance(&mut windows, region, size) {
-                    break;
-                }
-            }
-            start = end;
-        }
-        Ok(())
-    }
-
-    fn block(&mut self, block: &Block<'_>, invariant: &mut Known) -> Result<(), NotCore> {
-        let mut known = Known::default();
-        for (at, member) in block.group.ops.iter().enumerate() {
-            let op = &self.func.ops[member.op];
-            let Some(result) = op.result() else { continue };
-            let dims = &block.group.values[&result];
-            let axes = block.roots(dims);
-            let is_invariant = block.is_invariant(&axes);
-            let done = known.values.contains_key(&result);
-            if done || is_invariant && invariant.values.contains_key(&result) {
-                continue;
-            }
-            let name = self.func.values[result].name.clone();
-            self.out.set_source(&name);
-            let operands = (0..op.operands.len())
-                .map(|index| self.operand(block, member, index, &mut known, invariant))
-                .collect::<Result<Vec<_>, _>>()?;
-            let beside = self.sum_beside(block, at, &operands);
-            if let Some((_, joined)) = &beside {
-                self.notes.add(self.func, member.op, joined);
-            }
-            let accumulated = match beside.filter(|(_, joined)| joined.pays()) {
-                Some((beside, _)) => Some((
-                    block.group.ops[beside].op,
-                    self.compute_with_sum(block, at, beside, &operands)?,
-                )),
-                None => None,
-            };
-            if let Some((sum, [tile, total])) = accumulated {
-                self.keep(block, result, tile, &mut known, invariant);
-                if let Some(sum) = self.func.ops[sum].result() {
-                    self.keep(block, sum, total, &mut known, invariant);
-                }
-                continue;
-            }
-            let place = self.overwritten(block, at, &operands);
-            if place.is_some() {
-                let joined = self.without_copy(block, result);
-                self.notes.add(self.func, member.op, &joined);
-            }
-            let tile = self.compute(block, member, &operands, result, place)?;
-            self.keep(block, result, tile, &mut known, invariant);
-        }
-        Ok(())
-    }
-
-    /// Stores a computed tile if it is needed outside, and remembers it for the block.
-    fn keep(
-        &mut self,
-        block: &Block<'_>,
-        value: ValueId,
-        tile: Tile,
-        known: &mut Known,
-        invariant: &mut Known,
-    ) {
-        let dims = &block.group.values[&value];
-        if self.is_stored(value) {
-            self.store(block, value, dims, &tile);
-        }
-        let is_invariant = block.is_invariant(&block.roots(dims));
-        let place = if is_invariant { invariant } else { known };
-        place.values.insert(value, tile);
+        Some(Tile { value, steps: SmallVec::new(), is_row: true, start: 0 })
     }
 
     pub fn is_stored(&self, value: ValueId) -> bool {
@@ -345,39 +246,11 @@ impl<'a> Lowering<'a> {
         let (shape, steps) = block.layout(axes);
         let is_row = shape.iter().skip(1).all(|&extent| extent == 1);
         let value = self.out.alloc(Space::Sbuf, &shape, dtype, hint);
-        Tile { value, steps, is_row }
-    }
-
-    fn operand(
-        &mut self,
-        block: &Block<'_>,
-        member: &Member,
-        index: usize,
-        known: &mut Known,
-        invariant: &mut Known,
-    ) -> Result<Option<Tile>, NotCore> {
-        let Operand::Value(value) = self.func.ops[member.op].operands[index] else {
-            return Ok(None);
-        };
-        let missing =
-            || NotCore { reason: "an operand of the tile was not computed".into(), rule: None };
-        if let Some(source) = member.sources[index] {
-            let tile = known.values.get(&source).or_else(|| invariant.values.get(&source));
-            return tile.cloned().map(Some).ok_or_else(missing);
-        }
-        let axes = block.roots(&member.operands[index]);
-        let key = (value, axes.clone());
-        if let Some(tile) = known.loads.get(&key).or_else(|| invariant.loads.get(&key)) {
-            return Ok(Some(tile.clone()));
-        }
-        let tile = self.load(block, value, &member.operands[index], &axes).ok_or_else(missing)?;
-        let place = if block.is_invariant(&axes) { invariant } else { known };
-        place.loads.insert(key, tile.clone());
-        Ok(Some(tile))
+        Tile { value, steps, is_row, start: 0 }
     }
 
     /// The tile of a block of a value that is not of this group.
-    fn load(
+    pub fn load(
         &mut self,
         block: &Block<'_>,
         value: ValueId,
@@ -395,12 +268,12 @@ impl<'a> Lowering<'a> {
         }
         let is_row = shape.iter().skip(1).all(|&extent| extent == 1);
         if let Some(value) = self.residents.same(&loads) {
-            return Some(Tile { value, steps, is_row });
+            return Some(Tile { value, steps, is_row, start: 0 });
         }
         let name = self.func.values[value].name.clone();
         let tile = self.out.alloc(Space::Sbuf, &shape, self.func.ty(value).dtype(), &name);
         self.run_loads(element, &loads, tile);
-        Some(Tile { value: tile, steps, is_row })
+        Some(Tile { value: tile, steps, is_row, start: 0 })
     }
 
     /// Fills a tile, from the chip where the elements are still there.
@@ -480,7 +353,7 @@ impl<'a> Lowering<'a> {
 
     /// Writes a block of a value to its place in main memory. What the value does not have is
     /// written once.
-    fn store(&mut self, block: &Block<'_>, value: ValueId, dims: &DimAxes, tile: &Tile) {
+    pub fn store(&mut self, block: &Block<'_>, value: ValueId, dims: &DimAxes, tile: &Tile) {
         let ty = self.func.ty(value);
         let element = ty.dtype().size_bytes();
         let Some(home) = self.sources.view(value) else { return };
@@ -546,19 +419,6 @@ impl Block<'_> {
     fn ranges(&self, boxed: &RowBox) -> SmallVec<[(u64, u64); 8]> {
         boxed.ranges.iter().chain(&self.windows).copied().collect()
     }
-}
-
-fn advance(windows: &mut [(u64, u64)], region: &Region, size: &TileSize) -> bool {
-    for index in (0..windows.len()).rev() {
-        let extent = region.free[index].extent;
-        let next = windows[index].0 + windows[index].1;
-        if next < extent {
-            windows[index] = (next, size.free[index].min(extent - next));
-            return true;
-        }
-        windows[index] = (0, size.free[index].min(extent));
-    }
-    false
 }
 
 /// A view with a divided dimension taken apart, and for each of its dimensions the region's loop.

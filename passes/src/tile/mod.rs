@@ -3,6 +3,7 @@
 //! each transfer.
 
 mod axes;
+mod choose;
 mod compute;
 mod dead;
 mod elementwise;
@@ -15,13 +16,19 @@ mod lanes;
 mod lower;
 mod notes;
 mod overwrite;
+mod parts;
 mod patterns;
+mod phases;
 mod plan;
+mod price;
+mod readers;
 mod resident;
 mod rows;
+mod size;
 mod sources;
 mod transpose;
 mod view;
+mod walk;
 
 use indexmap::IndexMap;
 use partita_ir::diag::Code;
@@ -31,11 +38,14 @@ use partita_isa::Target;
 
 use crate::remark::{Remark, RemarkKind};
 use crate::select::{NotCore, is_movement};
+use choose::{Candidate, Chooser};
 use group::{Group, form_groups};
 pub use lower::{LOAD_QUEUE, STORE_QUEUE};
 use lower::{Lowering, region_view};
-pub use plan::ALIGN;
-use plan::{Region, TileSize};
+use plan::Region;
+use readers::Readers;
+pub use size::ALIGN;
+use size::TileSize;
 use sources::{Sources, Unmovable};
 
 /// What tiling gives.
@@ -49,6 +59,8 @@ pub struct Tiled {
 struct Planned {
     group: Group,
     regions: Vec<(Region, TileSize)>,
+    /// For each region what was tried, and which of it is taken.
+    tried: Vec<(Vec<Candidate>, usize)>,
 }
 
 /// How to tile.
@@ -83,7 +95,9 @@ pub fn tile(
     check_main_memory(func)?;
     let usable = target.generation.sbuf_usable().saturating_sub(RESERVE);
     let budget = usable * u64::from(share) / 100;
-    let planned = plan_groups(func, budget)?;
+    let readers = Readers::new(func);
+    let chooser = Chooser { func, target, budget, usable: usable * 95 / 100, readers: &readers };
+    let planned = plan_groups(&chooser)?;
     let mut group_of: IndexMap<ValueId, usize> = IndexMap::new();
     for (index, plan) in planned.iter().enumerate() {
         group_of.extend(plan.group.values.keys().map(|&value| (value, index)));
@@ -99,6 +113,7 @@ pub fn tile(
     let mut errors = Vec::new();
     for (index, plan) in planned.iter().enumerate() {
         remarks.push(describe(func, plan));
+        remarks.extend(plan.tried.iter().flat_map(|tried| table(func, plan, tried)));
         if let Err((op, reason)) = lower_group(&mut lowering, plan, budget) {
             errors.push(no_word(func, op, &reason));
         }
@@ -138,28 +153,42 @@ fn check_main_memory(func: &Func) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Plans every group, cutting those in half that do not fit.
-fn plan_groups(func: &Func, budget: u64) -> Result<Vec<Planned>, Vec<Diagnostic>> {
+fn plan_groups(chooser: &Chooser<'_>) -> Result<Vec<Planned>, Vec<Diagnostic>> {
+    let func = chooser.func;
     let mut waiting: Vec<Group> = form_groups(func);
     waiting.reverse();
     let mut planned = Vec::new();
     let mut errors = Vec::new();
     while let Some(group) = waiting.pop() {
-        let sizes: Option<Vec<(Region, TileSize)>> = plan::regions(func, &group)
-            .into_iter()
-            .map(|region| plan::tile_size(func, &group, &region, budget).map(|size| (region, size)))
-            .collect();
-        let own_tiling = group.ops.iter().any(|member| lower::has_own_tiling(func, member));
-        match sizes {
-            Some(regions) => planned.push(Planned { group, regions }),
-            None if own_tiling => planned.push(Planned { group, regions: Vec::new() }),
-            None if group.ops.len() > 1 => {
-                let ops: Vec<OpId> = group.ops.iter().map(|member| member.op).collect();
-                let (first, second) = ops.split_at(ops.len() / 2);
-                for half in [second, first] {
-                    waiting.extend(Group::regroup(func, half).into_iter().rev());
+        if group.ops.iter().any(|member| lower::has_own_tiling(func, member)) {
+            let regions = plan::regions(func, &group).into_iter();
+            let regions = regions.map(|region| (size::whole(&region), region));
+            let regions = regions.map(|(size, region)| (region, size)).collect();
+            planned.push(Planned { group, regions, tried: Vec::new() });
+            continue;
+        }
+        let (mut regions, mut tried) = (Vec::new(), Vec::new());
+        let mut fits = true;
+        for region in plan::regions(func, &group) {
+            let (candidates, best) = chooser.choose(&group, &region);
+            match best.and_then(|best| Some((best, candidates.get(best)?.size.clone()))) {
+                Some((best, size)) => {
+                    regions.push((region, size));
+                    tried.push((candidates, best));
                 }
+                None => fits = false,
             }
-            None => errors.push(too_large(func, &group)),
+        }
+        if fits {
+            planned.push(Planned { group, regions, tried });
+        } else if group.ops.len() > 1 {
+            let ops: Vec<OpId> = group.ops.iter().map(|member| member.op).collect();
+            let (first, second) = ops.split_at(ops.len() / 2);
+            for half in [second, first] {
+                waiting.extend(Group::regroup(func, half).into_iter().rev());
+            }
+        } else {
+            errors.push(too_large(func, &group));
         }
     }
     if errors.is_empty() { Ok(planned) } else { Err(errors) }
@@ -298,8 +327,13 @@ fn describe(func: &Func, plan: &Planned) -> Remark {
         .iter()
         .map(|(region, size)| {
             let free: Vec<String> = size.free.iter().map(u64::to_string).collect();
+            let windows = match size.window_count(region) {
+                1 => String::new(),
+                count if size.hold => format!(", {count} windows, what all blocks read kept"),
+                count => format!(", {count} windows"),
+            };
             format!(
-                "{} rows in blocks of {}, free [{}]",
+                "{} rows in blocks of {}, free [{}]{windows}",
                 region.row_count(),
                 size.rows,
                 free.join(", ")
@@ -313,6 +347,43 @@ fn describe(func: &Func, plan: &Planned) -> Remark {
         message: format!("{} share a loop: {}", names.join(" "), tiles.join("; ")),
         ..Remark::new(RemarkKind::Analysis, "tile", "group")
     }
+}
+
+/// What was tried for a region, when there was a choice: one remark for each candidate.
+fn table<'a>(
+    func: &'a Func,
+    plan: &'a Planned,
+    (tried, best): &'a (Vec<Candidate>, usize),
+) -> impl Iterator<Item = Remark> + 'a {
+    let op = plan.group.ops.first().map(|member| member.op);
+    let span = op.and_then(|op| func.spans.op(op)).map(|spans| spans.whole);
+    let value = op.and_then(|op| func.ops[op].result());
+    let value = value.map(|value| format!("%{}", func.values[value].name)).unwrap_or_default();
+    let tried = tried.iter().enumerate().filter(|_| tried.len() > 1);
+    tried.map(move |(index, candidate)| {
+        let (size, taken) = (&candidate.size, index == *best);
+        let free: Vec<String> = size.free.iter().map(u64::to_string).collect();
+        let verdict = match (taken, candidate.fits) {
+            (true, _) => "taken",
+            (false, true) => "fits",
+            (false, false) => "does not fit",
+        };
+        let message = format!(
+            "blocks of {} rows, free [{}]{}: {} bytes a partition, {verdict}",
+            size.rows,
+            free.join(", "),
+            if size.hold { ", what all blocks read kept" } else { "" },
+            candidate.bytes,
+        );
+        let kind = if taken { RemarkKind::Passed } else { RemarkKind::Missed };
+        Remark {
+            span,
+            value: value.clone(),
+            message,
+            cost_after: Some((candidate.ns * 1e3).round() as u64),
+            ..Remark::new(kind, "tile", "candidate")
+        }
+    })
 }
 
 fn span_of(func: &Func, op: OpId) -> partita_ir::Span {

@@ -2,7 +2,7 @@
 //! how much of each free axis a tile holds.
 
 use partita_ir::entity::ValueId;
-use partita_ir::{Func, Operand, TensorOp};
+use partita_ir::{Func, TensorOp};
 use smallvec::SmallVec;
 
 use super::axes::{Axis, DimAxes};
@@ -175,92 +175,4 @@ fn partition_region(func: &Func, group: &Group, axes: &[LoopAxis]) -> Region {
     });
     let (rows, free) = axes.iter().copied().partition(|looped| Some(looped.axis) == lane);
     Region { division: None, rows, free }
-}
-
-/// How much of each free axis a tile holds, and how many rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TileSize {
-    pub rows: u64,
-    pub free: Vec<u64>,
-}
-
-/// A value's bytes within a partition under a tile size.
-pub fn bytes_per_partition(region: &Region, axes: &[Axis], size: &TileSize, element: u64) -> u64 {
-    let held = region.free.iter().zip(&size.free).filter(|(looped, _)| axes.contains(&looped.axis));
-    held.fold(element, |bytes, (_, &extent)| bytes.saturating_mul(extent)).next_multiple_of(ALIGN)
-}
-
-/// Tiles start at multiples of this many bytes within a partition.
-pub const ALIGN: u64 = 64;
-
-/// The largest step of a pattern, in elements.
-const MAX_STEP: u64 = i16::MAX as u64;
-
-/// The largest tile of a region whose live values fit `budget` bytes a partition; `None` when even
-/// the smallest does not.
-pub fn tile_size(func: &Func, group: &Group, region: &Region, budget: u64) -> Option<TileSize> {
-    let count = region.row_count();
-    let blocks = count.div_ceil(PARTITIONS).max(1);
-    let mut size = TileSize {
-        rows: count.div_ceil(blocks).max(1),
-        free: region.free.iter().map(|looped| looped.extent).collect(),
-    };
-    loop {
-        if peak_bytes(func, group, region, &size) <= budget && steps_fit(region, &size) {
-            return Some(size);
-        }
-        // Halve the outermost axis that may be cut, so that rows in memory stay long.
-        let cut = (0..size.free.len()).find(|&i| !region.free[i].serial && size.free[i] > 1)?;
-        size.free[cut] = size.free[cut].div_ceil(2);
-    }
-}
-
-/// A folded axis must be walked by one pattern, so what lies within it may not be too large.
-fn steps_fit(region: &Region, size: &TileSize) -> bool {
-    (0..size.free.len())
-        .filter(|&i| region.free[i].serial)
-        .all(|i| size.free[i + 1..].iter().product::<u64>() <= MAX_STEP)
-}
-
-/// The most bytes of a partition that are in use at once when the operations run in order. Operands
-/// from main memory are there from their first use to their last.
-fn peak_bytes(func: &Func, group: &Group, region: &Region, size: &TileSize) -> u64 {
-    let mut spans: Vec<(usize, usize, u64)> = Vec::new();
-    let mut keys: Vec<(ValueId, Vec<Axis>, bool)> = Vec::new();
-    let mut touch = |value: ValueId, dims: &DimAxes, computed: bool, at: usize| {
-        let axes: Vec<Axis> = dims.iter().flatten().map(|&axis| group.axes.root(axis)).collect();
-        let element = func.ty(value).dtype().size_bytes();
-        let bytes = bytes_per_partition(region, &axes, size, element);
-        let key = if computed { (value, Vec::new(), true) } else { (value, axes, false) };
-        match keys.iter().position(|known| *known == key) {
-            Some(index) => spans[index].1 = at,
-            None => {
-                keys.push(key);
-                spans.push((at, at, bytes));
-            }
-        }
-    };
-    for (at, member) in group.ops.iter().enumerate() {
-        let op = &func.ops[member.op];
-        for ((operand, dims), source) in
-            op.operands.iter().zip(&member.operands).zip(&member.sources)
-        {
-            match (operand, source) {
-                (_, Some(source)) => touch(*source, &group.values[source], true, at),
-                (Operand::Value(value), None) => touch(*value, dims, false, at),
-                (Operand::Literal(_), None) => {}
-            }
-        }
-        if let Some(result) = op.result() {
-            touch(result, &group.values[&result], true, at);
-        }
-    }
-    // What leaves the group is stored when it is made; DMA reads it a little longer.
-    (0..group.ops.len())
-        .map(|at| {
-            let live = spans.iter().filter(|(first, last, _)| *first <= at && at <= last + 1);
-            live.map(|(_, _, bytes)| bytes).sum()
-        })
-        .max()
-        .unwrap_or(0)
 }

@@ -36,7 +36,7 @@ pub struct Residents(Vec<Resident>);
 
 /// Tiles that are remembered; each may have this part of what a loop may take.
 const MOST: usize = 4;
-const SHARE: u64 = 16;
+pub const SHARE: u64 = 16;
 
 impl Residents {
     pub fn add(&mut self, resident: Resident, budget: u64) {

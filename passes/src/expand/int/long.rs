@@ -16,6 +16,10 @@ use ElemType::{F32, Ui32};
 /// words fit side by side.
 const PARTS_OF_SBUF: u64 = 4;
 
+/// A loop over windows folds and scans axes so many times as long where the state is a number of fp32 or stays
+/// what it is; only longer ones are taken apart here.
+const WINDOWS: u64 = 32;
+
 /// The most pieces into which a scan is cut, one word after the other.
 const MOST_PIECES: u64 = 4096;
 
@@ -61,7 +65,7 @@ fn rank(cx: &OpCx<'_>) -> usize {
 
 /// A fold that is too long and whose partial results combine without changing the result.
 fn in_pieces(cx: &OpCx<'_>, r: &Reduction<'_>) -> bool {
-    if r.op.is_arg() || r.depth <= longest(cx.target) || rank(cx) >= MAX_RANK {
+    if r.op.is_arg() || r.depth <= longest(cx.target) * WINDOWS || rank(cx) >= MAX_RANK {
         return false;
     }
     // An integer fold into another type is first brought to one that it keeps.
@@ -157,10 +161,12 @@ fn arg_in_pieces(b: &mut FuncBuilder, cx: &OpCx<'_>) -> Built {
 }
 
 fn scans_in_pieces(cx: &OpCx<'_>) -> bool {
-    let TensorOp::ScanCache { op0, op1, seed, .. } = cx.op else { return false };
+    let TensorOp::ScanCache { op0, op1, seed, emit } = cx.op else { return false };
     let Some(&size) = cx.types.first().and_then(|ty| ty.shape.last()) else { return false };
+    let goes_on = cx.dtype().is_float() && (*emit == Emit::Final || cx.to() == F32);
     let longest = longest(cx.target);
-    let cut = size > longest && size.div_ceil(longest) <= MOST_PIECES;
+    let most = longest * if goes_on { WINDOWS } else { 1 };
+    let cut = size > most && size.div_ceil(longest) <= MOST_PIECES;
     // Integers are cut once both steps work at one type.
     let plain = *op0 == Op::Bypass && *seed == Seed::Zero && cx.dtype() == cx.to();
     let combines = is_modular(*op1) && *op1 != Op::Subtract && *op1 != Op::SubtractInt
