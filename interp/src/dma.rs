@@ -1,5 +1,7 @@
 //! What a DMA descriptor does: a strided copy, or an accumulation, between HBM and SBUF.
 
+mod rows;
+
 use partita_backend::counters::{Update, Wait};
 use partita_isa::dma::{self, Descriptor, DmaAddr, DmaDim, DmaKind, DmaSpace, MAX_DIMS};
 use partita_isa::{AluOp, Dtype, Generation, Target};
@@ -11,6 +13,8 @@ use crate::numeric::convert::{from_float, to_float};
 use crate::numeric::kernels::{Binary, Convert};
 use crate::numeric::simd::Simd;
 use crate::numeric::table;
+
+pub(crate) use rows::ByRows;
 
 impl Machine {
     /// Whether every wait of the descriptor is satisfied.
@@ -34,10 +38,19 @@ impl Machine {
 
     /// As [`Machine::step_dma`] for a descriptor that was checked.
     pub(crate) fn step_legal_dma(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
+        self.between_waits(descriptor, |machine| machine.transfer(descriptor))
+    }
+
+    /// A descriptor's waits, which must be satisfied, its effect, and its update.
+    pub(crate) fn between_waits(
+        &mut self,
+        descriptor: &Descriptor,
+        effect: impl FnOnce(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         if let Some((condition, state)) = self.unsatisfied_dma(descriptor) {
             return Err(Fault::Wait { condition, state });
         }
-        self.transfer(descriptor)?;
+        effect(self)?;
         if let Some(update) = Update::of_descriptor(descriptor) {
             update.apply(&mut self.counters);
         }
@@ -53,22 +66,54 @@ impl Machine {
     /// Moves the elements of a legal descriptor, in walk order. Within one memory every source element is read before
     /// anything is written.
     pub(crate) fn transfer(&mut self, descriptor: &Descriptor) -> Result<(), Fault> {
+        let transfer = self.plan_transfer(descriptor)?;
+        self.run_transfer(&transfer);
+        Ok(())
+    }
+
+    /// A legal descriptor ready to run on this machine.
+    pub(crate) fn plan_transfer(&self, descriptor: &Descriptor) -> Result<Transfer, Fault> {
         let limit = self.limits.elements.saturating_mul(128);
         if descriptor.elements() > limit as u64 {
             return Err(Fault::TooManyElements { limit });
         }
-        let walk = Walk::new(descriptor, self.target.generation, self.memory.stride(Space::Sbuf));
-        let combine = Combine::new(descriptor, self.target, self.limits.simd);
+        let row = self.memory.stride(Space::Sbuf);
+        Ok(Transfer {
+            walk: Walk::new(descriptor, self.target.generation, row),
+            combine: Combine::new(descriptor, self.target, self.limits.simd),
+            src: descriptor.src.space,
+            dst: descriptor.dst.space,
+        })
+    }
+
+    /// Makes a transfer that was planned for this machine.
+    pub(crate) fn run_transfer(&mut self, transfer: &Transfer) {
+        let Transfer { walk, combine, src, dst } = transfer;
         let (hbm, sbuf) = (&mut self.hbm[..], self.memory.sbuf_mut());
-        match (descriptor.src.space, descriptor.dst.space) {
-            (DmaSpace::Hbm, DmaSpace::Sbuf) => walk.transfer(hbm, sbuf, &combine),
-            (DmaSpace::Sbuf, DmaSpace::Hbm) => walk.transfer(sbuf, hbm, &combine),
-            (DmaSpace::Hbm, DmaSpace::Hbm) => walk.transfer_within(hbm, &combine, &mut self.staged),
+        match (src, dst) {
+            (DmaSpace::Hbm, DmaSpace::Sbuf) => walk.transfer(hbm, sbuf, combine),
+            (DmaSpace::Sbuf, DmaSpace::Hbm) => walk.transfer(sbuf, hbm, combine),
+            (DmaSpace::Hbm, DmaSpace::Hbm) => walk.transfer_within(hbm, combine, &mut self.staged),
             (DmaSpace::Sbuf, DmaSpace::Sbuf) => {
-                walk.transfer_within(sbuf, &combine, &mut self.staged);
+                walk.transfer_within(sbuf, combine, &mut self.staged);
             }
         }
-        Ok(())
+    }
+}
+
+/// A descriptor ready to run.
+#[derive(Clone, Copy)]
+pub(crate) struct Transfer {
+    walk: Walk,
+    combine: Combine,
+    src: DmaSpace,
+    dst: DmaSpace,
+}
+
+impl Transfer {
+    /// Elements that are moved, at most the limit of the machine.
+    pub fn elements(&self) -> usize {
+        self.walk.counts.iter().product::<u64>() as usize
     }
 }
 
@@ -121,6 +166,7 @@ impl Side {
 }
 
 /// The walk of a descriptor, neighbouring dimensions merged.
+#[derive(Clone, Copy)]
 struct Walk {
     width: usize,
     counts: [u64; MAX_DIMS],
@@ -285,6 +331,7 @@ impl Walk {
 }
 
 /// What happens to destination elements.
+#[derive(Clone, Copy)]
 enum Combine {
     Copy,
     /// An operation on lanes, with the conversions of types narrower than fp32.

@@ -11,6 +11,17 @@ use crate::pages::{LARGE, Pages};
 /// Number of registers (ISA 3.2).
 pub const REGISTERS: usize = 64;
 
+/// The lane table at the start: every lane is its own.
+const IDENTITY: [u8; 32] = {
+    let mut table = [0; 32];
+    let mut lane = 0;
+    while lane < table.len() {
+        table[lane] = lane as u8;
+        lane += 1;
+    }
+    table
+};
+
 /// Limits and switches of a run. None of them changes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -84,10 +95,6 @@ impl Machine {
             Ok(size) if hbm_bytes <= limits.hbm_bytes => size,
             _ => return Err(too_large),
         };
-        let mut lane_table = [0; 32];
-        for (entry, lane) in lane_table.iter_mut().zip(0..) {
-            *entry = lane;
-        }
         Ok(Self {
             target,
             limits,
@@ -96,7 +103,7 @@ impl Machine {
             hbm: Pages::new(size, true),
             registers: [0; REGISTERS],
             accumulators: [0.0; PARTITIONS],
-            lane_table,
+            lane_table: IDENTITY,
             counters: Counters::default(),
             conventions: Conventions::default(),
             staged: Vec::new(),
@@ -107,13 +114,18 @@ impl Machine {
     #[must_use]
     pub fn under(mut self, conventions: Conventions) -> Self {
         self.conventions = conventions;
-        if conventions.has(Alternative::LaneTableZero) {
-            self.lane_table = [0; 32];
-        }
-        if conventions.has(Alternative::AccumulatorNan) {
-            self.accumulators = [f32::NAN; PARTITIONS];
-        }
+        self.restart(self.registers);
         self
+    }
+
+    /// As a new machine with these registers and the same conventions, but for the contents of the memories.
+    pub(crate) fn restart(&mut self, registers: [u32; REGISTERS]) {
+        let has = |alternative| self.conventions.has(alternative);
+        self.lane_table = if has(Alternative::LaneTableZero) { [0; 32] } else { IDENTITY };
+        let accumulator = if has(Alternative::AccumulatorNan) { f32::NAN } else { 0.0 };
+        self.accumulators = [accumulator; PARTITIONS];
+        self.registers = registers;
+        self.counters = Counters::default();
     }
 
     /// Bytes of one partition.

@@ -1,16 +1,18 @@
 //! Running a plan on the machine.
 
 use partita_isa::check::check;
-use partita_isa::{Engine, Instruction, Word};
+use partita_isa::{Engine, Events, Instruction, Word};
 use rayon::prelude::*;
 
 use crate::error::Fault;
 use crate::machine::Machine;
 use crate::memory::{PARTITIONS, Place, Rows, Split};
 use crate::numeric::kernels::{ROWS, Running};
+use crate::numeric::streaming;
 use crate::plan::{Lanes, Plan, RowPlan, Seed, Staging, Work};
 use crate::rows::elementwise::{Body, Elementwise, Straight};
 use crate::rows::exchange::{Columns, TILE, Transpose, stage, staged_stride};
+use crate::rows::stream::Layout;
 use crate::rows::{Channel, Scratch, with_scratch};
 
 /// Rows do not fit the memories although every operand was checked: the plan and the machine disagree.
@@ -32,20 +34,28 @@ impl Machine {
     }
 
     /// As [`Machine::step`] for a word that was checked.
-    pub(crate) fn step_legal(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
-        if !self.may_start(&word.events) {
-            return Err(self.unsatisfied(&word.events));
+    fn step_legal(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
+        self.between_events(&word.events, |machine| machine.take_effect(engine, word))
+    }
+
+    /// A word's wait, which must be satisfied, its effect, and its update.
+    pub(crate) fn between_events(
+        &mut self,
+        events: &Events,
+        effect: impl FnOnce(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if !self.may_start(events) {
+            return Err(self.unsatisfied(events));
         }
-        self.start(&word.events);
-        self.take_effect(engine, word)?;
-        self.complete(&word.events);
+        self.start(events);
+        effect(self)?;
+        self.complete(events);
         Ok(())
     }
 
     /// What the word does to memory and hidden state, without its wait and its update.
     pub(crate) fn take_effect(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
-        let departs = !self.conventions.are_assumed() && self.departs(engine, word);
-        if departs || self.limits.literal {
+        if self.is_literal(engine, word) {
             return self.take_effect_literally(engine, word);
         }
         match Plan::new(self, engine, word) {
@@ -55,14 +65,24 @@ impl Machine {
         }
     }
 
+    /// Whether a word is executed element by element whatever plan there is.
+    pub(crate) fn is_literal(&self, engine: Engine, word: &Instruction) -> bool {
+        self.limits.literal || !self.conventions.are_assumed() && self.departs(engine, word)
+    }
+
+    /// Whether work of this many elements is spread over threads.
+    pub(crate) fn is_parallel(&self, elements: usize) -> bool {
+        self.limits.parallel
+            && elements >= self.limits.parallel_elements
+            && rayon::current_num_threads() > 1
+    }
+
     /// Runs a plan that was made for this machine.
     ///
     /// # Errors
     /// When operands share some but not all of their partitions, which CH-3 excludes.
     pub(crate) fn run(&mut self, plan: &Plan) -> Result<(), Fault> {
-        let parallel = self.limits.parallel
-            && plan.volume() >= self.limits.parallel_elements
-            && rayon::current_num_threads() > 1;
+        let parallel = self.is_parallel(plan.volume());
         match plan {
             Plan::LoadTable(table) => self.lane_table = *table,
             Plan::CrossLane { work, source, dst, channels } => {
@@ -73,14 +93,17 @@ impl Machine {
                 work.write(&mut lanes, self.memory.row_mut(*dst).ok_or(MISPLACED)?);
                 self.staged = lanes;
             }
-            Plan::Rows(plan) => {
-                let mut staged = std::mem::take(&mut self.staged);
-                let result = self.run_rows(plan, &mut staged, parallel);
-                self.staged = staged;
-                result?;
-            }
+            Plan::Rows(plan) => self.run_row_plan(plan, parallel)?,
         }
         Ok(())
+    }
+
+    /// See [`Machine::run`].
+    pub(crate) fn run_row_plan(&mut self, plan: &RowPlan, parallel: bool) -> Result<(), Fault> {
+        let mut staged = std::mem::take(&mut self.staged);
+        let result = self.run_rows(plan, &mut staged, parallel);
+        self.staged = staged;
+        result
     }
 
     fn run_rows(
@@ -123,16 +146,19 @@ impl Machine {
         }
         let accumulators = &mut self.accumulators[plan.dst.partition..];
         let accumulators = &mut accumulators[..plan.channels];
+        let own = [0, 1].map(|i| matches!(split.sources[i], Rows::Own));
+        let layout = plan.work.elementwise().map_or(Layout::Held, |work| work.layout(own));
         let straight = match &plan.work {
             Work::Elementwise(work) if plan.lanes == Lanes::All => {
-                let own = [0, 1].map(|i| matches!(split.sources[i], Rows::Own));
-                work.straight(work.layout(own))
+                let bytes = plan.channels.saturating_mul(work.row_bytes());
+                work.straight(layout, bytes >= streaming::LARGE)
             }
             _ => None,
         };
         let straight = straight.as_ref();
         split.for_each_group(accumulators, parallel, |first, rows, accumulators, sources| {
-            let group = Group { plan, sources, straight, table: &self.lane_table, first };
+            let table = &self.lane_table;
+            let group = Group { plan, sources, layout, straight, table, first };
             with_scratch(|scratch| group.run(scratch, rows, accumulators));
         });
         Ok(())
@@ -182,7 +208,8 @@ impl Machine {
         let split = self.memory.split(plan.channels, plan.dst, [Some(source)]);
         let Split { dst, row, sources: [source] } = split.ok_or(MISPLACED)?;
         let own = matches!(source, Rows::Own);
-        let found = Transpose::find(simd, &staging.walk, &work.dst.walk, staging.width, own);
+        let (walk, width) = (&staging.walk, staging.width);
+        let found = Transpose::find(simd, plan.channels, walk, &work.dst.walk, width, own);
         let Some(transpose) = found else { return Ok(false) };
         let each = |(block, rows): (usize, &mut [u8])| match source {
             Rows::Own => transpose.run(rows, row, None),
@@ -235,6 +262,8 @@ struct GroupRows<'a> {
 struct Group<'a> {
     plan: &'a RowPlan,
     sources: [Rows<'a>; 4],
+    /// How an elementwise row is taken apart.
+    layout: Layout<2>,
     /// The plan as one loop over each row, where it is as simple as that.
     straight: Option<&'a Straight>,
     table: &'a [u8; TILE],
@@ -244,26 +273,28 @@ struct Group<'a> {
 
 impl Group<'_> {
     fn run(&self, scratch: &mut Scratch, rows: GroupRows, accumulators: &mut [f32]) {
+        let GroupRows { bytes, row } = rows;
         if let (Ok(accumulators), Lanes::All) =
             (<&mut [f32; ROWS]>::try_from(&mut *accumulators), self.plan.lanes)
-            && self.run_side_by_side(scratch, rows.bytes, rows.row, accumulators)
+            && self.run_side_by_side(scratch, bytes, row, accumulators)
         {
             return;
         }
-        let rows = rows.bytes.chunks_exact_mut(rows.row).zip(accumulators);
-        if let Some(straight) = self.straight {
-            for (channel, (row, accumulator)) in (self.first..).zip(rows) {
-                let others = [0, 1].map(|i| self.sources[i].channel(channel));
-                let mut state = self.channel(channel, row, *accumulator);
-                straight.run(row, others, &mut state);
-                self.keep(accumulator, &state);
+        let rows = (self.first..).zip(bytes.chunks_exact_mut(row).zip(accumulators));
+        let Some(straight) = self.straight else {
+            for (channel, (row, accumulator)) in rows {
+                scratch.ready();
+                self.run_channel(scratch, channel, row, accumulator);
             }
             return;
+        };
+        for (channel, (row, accumulator)) in rows {
+            let others = [0, 1].map(|i| self.sources[i].channel(channel));
+            let mut state = self.channel(channel, row, *accumulator);
+            straight.run(row, others, &mut state);
+            self.keep(accumulator, &state);
         }
-        for (channel, (row, accumulator)) in (self.first..).zip(rows) {
-            scratch.ready();
-            self.run_channel(scratch, channel, row, accumulator);
-        }
+        straight.settle();
     }
 
     /// Scans and ordered folds of several rows at once; false when the work is not of that kind.
@@ -274,32 +305,25 @@ impl Group<'_> {
         row: usize,
         accumulators: &mut [f32; ROWS],
     ) -> bool {
-        let pays = match &self.plan.work {
-            Work::Elementwise(work) => work.side_by_side().is_some(),
-            Work::Reduce(work) => work.feed_rows.is_some() && work.is_long(),
-            Work::Predicated(_) | Work::Select { .. } => false,
+        let others = || std::array::from_fn(|i| self.sources[0].channel(self.first + i));
+        let start = |rows: &[u8], accumulators: &[f32; ROWS]| {
+            std::array::from_fn(|i| {
+                self.channel(self.first + i, &rows[i * row..(i + 1) * row], accumulators[i])
+            })
         };
-        if !pays {
-            return false;
-        }
-        let source = self.sources[0];
-        let others = std::array::from_fn(|i| source.channel(self.first + i));
-        let mut channels = std::array::from_fn::<_, ROWS, _>(|i| {
-            self.channel(self.first + i, &rows[i * row..(i + 1) * row], accumulators[i])
-        });
+        let mut channels: [Channel; ROWS];
         match &self.plan.work {
             Work::Elementwise(work) => {
-                let Some(how) = work.side_by_side() else { return false };
-                let layout = work.layout([matches!(source, Rows::Own), false]);
-                if !work.run_rows(how, layout, scratch, rows, others, &mut channels) {
-                    return false;
-                }
+                let Some(how) = work.side_by_side(self.layout) else { return false };
+                channels = start(rows, accumulators);
+                work.run_rows(how, scratch, rows, others(), &mut channels);
             }
             Work::Reduce(work) => {
-                let Some(feed) = work.feed_rows else { return false };
-                work.run_rows(feed, scratch, rows, others, &mut channels);
+                let Some(feed) = work.side_by_side() else { return false };
+                channels = start(rows, accumulators);
+                work.run_rows(feed, scratch, rows, others(), &mut channels);
             }
-            _ => return false,
+            Work::Predicated(_) | Work::Select { .. } => return false,
         }
         for (accumulator, channel) in accumulators.iter_mut().zip(&channels) {
             self.keep(accumulator, channel);
@@ -325,28 +349,16 @@ impl Group<'_> {
             [self.sources[0].channel(source_channel), self.sources[1].channel(source_channel)];
         let mut state = self.channel(channel, row, *accumulator);
         match &self.plan.work {
-            Work::Elementwise(work) => self.elementwise(work, scratch, row, others, &mut state),
+            Work::Elementwise(work) => work.run(self.layout, scratch, row, others, &mut state),
             Work::Reduce(work) => work.run(scratch, row, others[0], &mut state),
             Work::Predicated(work) => work.run(scratch, row, others),
             Work::Select { take, fill, reversed } => {
                 let filled = Elementwise { body: Body::Scalars(*fill, None), ..*take };
                 let work = if (state.scalars[1] != 0) != *reversed { take } else { &filled };
-                self.elementwise(work, scratch, row, others, &mut state);
+                work.run(self.layout, scratch, row, others, &mut state);
             }
         }
         self.keep(accumulator, &state);
-    }
-
-    fn elementwise(
-        &self,
-        work: &Elementwise,
-        scratch: &mut Scratch,
-        row: &mut [u8],
-        others: [Option<&[u8]>; 2],
-        state: &mut Channel,
-    ) {
-        let own = [0, 1].map(|i| matches!(self.sources[i], Rows::Own));
-        work.run(work.layout(own), scratch, row, others, state);
     }
 
     /// What the channel brings: its scalars, read before anything is written, and its running fold.

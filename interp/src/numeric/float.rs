@@ -106,6 +106,22 @@ pub fn symmetric_clamp(a: f32, b: f32) -> f32 {
     sign * max(a.abs(), b.abs())
 }
 
+/// `a · b + c`, rounded once, from f64 operations. The product is exact there; the sum is rounded to odd (an inexact
+/// one gets an odd last bit, on the side of zero), after which a second rounding to fp32 is as good as one.
+#[inline(always)]
+pub fn fused(a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let added = sum - product;
+    let error = (product - (sum - added)) + (c - added);
+    let bits = sum.to_bits();
+    // Both comparisons fail for NaN, the error of an infinite sum.
+    let is_inexact = (error < 0.0) | (error > 0.0);
+    let outwards = (error < 0.0) == (sum < 0.0);
+    let odd = if outwards { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    f64::from_bits(if is_inexact & (bits & 1 == 0) { odd } else { bits }) as f32
+}
+
 /// `a > 0 ? a : +0`, NaN stays NaN.
 #[inline(always)]
 pub fn relu(a: f32) -> f32 {
@@ -134,6 +150,35 @@ pub fn logical_xor(a: f32, b: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fused_rounds_once() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+            (state >> 32) as u32
+        };
+        let special = [0.0, -0.0, 1.0, -1.0, f32::MIN_POSITIVE, 1e-45, f32::MAX, f32::INFINITY];
+        let check = |a: f32, b: f32, c: f32| {
+            let (got, want) = (fused(a, b, c), libm::fmaf(a, b, c));
+            let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+            assert!(same, "{a:e} · {b:e} + {c:e} = {got:e}, not {want:e}");
+        };
+        for _ in 0..200_000 {
+            let [a, b, c] = [next(), next(), next()].map(f32::from_bits);
+            check(a, b, c);
+            // Sums of like size, near ties, and cancelled ones.
+            check(a, b, -(a * b));
+            let short = f32::from_bits(b.to_bits() & !0xFFF);
+            check(a, short, a * short * f32::from_bits(0x3380_0000 | next() & 0x80FF_F000));
+            check(a, b, special[next() as usize % special.len()]);
+        }
+        for a in special {
+            for b in special {
+                special.iter().for_each(|&c| check(a, b, c));
+            }
+        }
+    }
 
     #[test]
     fn max_and_min_suppress_nan_and_order_zeros() {

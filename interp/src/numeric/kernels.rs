@@ -205,7 +205,7 @@ pub fn exponential<L: Level>(out: &mut [u8], a: &[u8], s: u64) {
         #[inline(always)]
         || {
             let s = f32::from_bits(s as u32);
-            super::special::exp_cells(f32::cells_mut(out), f32::cells(a), s);
+            super::special::exp_cells::<L>(f32::cells_mut(out), f32::cells(a), s);
         },
     );
 }
@@ -215,6 +215,17 @@ pub fn power<L: Level>(out: &mut [u8], a: &[u8], b: &[u8]) {
     L::run(
         #[inline(always)]
         || super::special::pow_cells(f32::cells_mut(out), f32::cells(a), f32::cells(b)),
+    );
+}
+
+/// `out[i] = a[i] ^ s`, or `s ^ a[i]` with `REVERSED`.
+pub fn power_scalar<L: Level, const REVERSED: bool>(out: &mut [u8], a: &[u8], s: u64) {
+    L::run(
+        #[inline(always)]
+        || {
+            let (out, a) = (f32::cells_mut(out), f32::cells(a));
+            super::special::pow_scalar_cells::<REVERSED>(out, a, f32::from_bits(s as u32));
+        },
     );
 }
 

@@ -13,5 +13,6 @@ pub mod selected;
 pub mod sequence;
 pub mod simd;
 pub mod special;
+pub mod streaming;
 pub mod table;
 pub mod transpose;

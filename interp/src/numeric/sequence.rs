@@ -1,6 +1,7 @@
 //! Folds in strict order, several rows side by side: each row keeps its own order, and no row waits for another.
 //!
-//! Tiles of 16 rows × 16 columns are transposed, so that a column is a vector and one operation advances all rows.
+//! Blocks of 4 rows × 4 columns are transposed, so that a column is a vector and one operation advances all its rows;
+//! scans, whose results are transposed back, take them by tiles of 16 × 16.
 
 use super::kernels::{ROWS, Running};
 use super::lane::Lane;
@@ -14,6 +15,9 @@ const COLUMNS: usize = 16;
 /// Bytes of a tile's element.
 const WIDTH: usize = 4;
 
+/// Lines of a block of [`block`], and elements of a line.
+const EDGE: usize = LINE / WIDTH;
+
 /// One line per row (or per column, once transposed).
 type Tile = [[u8; WIDTH * COLUMNS]; ROWS];
 
@@ -26,20 +30,27 @@ pub fn feed_rows<L: Level, T: Lane, O: Op<T>>(states: &mut [Running; ROWS], bloc
             let len = shortest::<T>(&blocks);
             let cells = blocks.map(|block| &T::cells(block)[..len]);
             let (mut acc, first) = begin::<T>(states, cells, |_| ());
-            let tiled = tiles::<T>(first, len);
-            let (mut tile, mut columns) = (EMPTY, EMPTY);
-            for at in (first..first + tiled).step_by(COLUMNS) {
-                load_tile(&blocks, at, &mut tile);
-                transpose(&tile, &mut columns);
-                for column in &columns {
-                    advance::<T, O>(&mut acc, column);
-                }
-            }
-            for at in first + tiled..len {
+            let step = |acc: &mut [T; ROWS], at: usize| {
                 for (acc, cells) in acc.iter_mut().zip(&cells) {
                     *acc = O::apply(*acc, T::load(cells[at]));
                 }
+            };
+            // Whole lines of memory, for lanes of which a line holds as many as a block has lines.
+            let lines = blocks.map(|block| block.as_chunks::<LINE>().0);
+            let end = if size_of::<T>() == WIDTH { len / EDGE } else { 0 };
+            let begin = first.next_multiple_of(EDGE).min(len);
+            (first..begin).for_each(|at| step(&mut acc, at));
+            for at in begin / EDGE..end {
+                let rows = lines.as_chunks::<EDGE>().0;
+                for (acc, rows) in acc.as_chunks_mut::<EDGE>().0.iter_mut().zip(rows) {
+                    for column in block::<WIDTH, EDGE>(rows.map(|row| row[at])) {
+                        for (acc, &x) in acc.iter_mut().zip(column.as_chunks().0) {
+                            *acc = O::apply(*acc, T::from_bits(u32::from_le_bytes(x).into()));
+                        }
+                    }
+                }
             }
+            (begin.max(end * EDGE)..len).for_each(|at| step(&mut acc, at));
             finish(states, acc, len);
         },
     );
@@ -133,7 +144,6 @@ fn load_tile(blocks: &[&[u8]; ROWS], column: usize, tile: &mut Tile) {
 /// The tile with rows and columns exchanged, by blocks of 4 × 4.
 #[inline(always)]
 fn transpose(tile: &Tile, out: &mut Tile) {
-    const EDGE: usize = LINE / WIDTH;
     for top in 0..ROWS / EDGE {
         for left in 0..COLUMNS / EDGE {
             let mut lines = [[0; LINE]; EDGE];

@@ -1,7 +1,7 @@
 //! Instruction sets: found at run time, chosen once per machine.
 //!
 //! A kernel is ordinary Rust that is compiled once per [`Level`]; the compiler makes vector code for the level's
-//! instructions. No level changes a result: loops contain IEEE operations only, nothing is contracted, and orders of
+//! instructions. No level changes a result: loops contain IEEE operations only, products and sums are fused where a loop says so, and orders of
 //! folds are written out.
 
 use std::fmt;
@@ -43,7 +43,7 @@ impl Set {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.is_present()
@@ -104,6 +104,9 @@ pub trait Level: 'static {
 
     /// Runs `work`, which is inlined, with the level's instructions.
     fn run<R>(work: impl FnOnce() -> R) -> R;
+
+    /// `a · b + c`, rounded once.
+    fn fused(a: f32, b: f32, c: f32) -> f32;
 }
 
 /// The target's own instructions.
@@ -115,6 +118,15 @@ impl Level for Portable {
     #[inline(always)]
     fn run<R>(work: impl FnOnce() -> R) -> R {
         work()
+    }
+
+    #[inline(always)]
+    fn fused(a: f32, b: f32, c: f32) -> f32 {
+        if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
+            a.mul_add(b, c)
+        } else {
+            super::float::fused(a, b, c)
+        }
     }
 }
 
@@ -139,13 +151,18 @@ macro_rules! levels {
                 // a value exists only where the processor has these instructions.
                 unsafe { inner(work) }
             }
+
+            #[inline(always)]
+            fn fused(a: f32, b: f32, c: f32) -> f32 {
+                a.mul_add(b, c)
+            }
         }
     )*};
 }
 
 levels! {
-    Avx2, Avx2, "avx2";
-    Avx512, Avx2, "avx2,avx512f,avx512bw,avx512dq,avx512vl";
+    Avx2, Avx2, "avx2,fma";
+    Avx512, Avx2, "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl";
 }
 
 /// The expression with `$level` standing for the level of a [`Simd`].

@@ -2,10 +2,12 @@
 //!
 //! The reference is the f64 result rounded once to fp32; exp stays within one unit in the last place of it, the others
 //! meet it but for the rare value whose f64 error crosses a rounding boundary. Everything here is built from IEEE
-//! basic operations (`sqrt` and the division are exactly rounded by the standard; `libm` is software without a
-//! platform's own tables), so the bits do not depend on the machine. Rust never contracts a multiply and an add.
+//! basic operations (`sqrt`, the division and the fused multiply-add are exactly rounded by the standard; `libm` is
+//! software without a platform's own tables), so the bits do not depend on the machine. Rust never contracts a multiply
+//! and an add by itself.
 
 use super::lane::Lane;
+use super::simd::Level;
 
 type Cell = [u8; 4];
 
@@ -24,13 +26,13 @@ const EXP_FIT: [f32; 5] = [0.5, 0.166_665_33, 0.041_667_245, 0.008_367_655, 0.00
 /// error stays below one unit in the last place of the mantissa: half a unit from the last addition, a quarter each
 /// from the reduced argument and from the sum before.
 #[inline(always)]
-fn exp_parts(x: f32) -> (f32, u32) {
-    let shifted = x * std::f32::consts::LOG2_E + ROUNDER;
+fn exp_parts<L: Level>(x: f32) -> (f32, u32) {
+    let shifted = L::fused(x, std::f32::consts::LOG2_E, ROUNDER);
     let n = shifted - ROUNDER;
-    let r = (x - n * LN2_HIGH) - n * LN2_LOW;
+    let r = L::fused(n, -LN2_LOW, L::fused(n, -LN2_HIGH, x));
     let [c2, c3, c4, c5, c6] = EXP_FIT;
-    let fit = (((c6 * r + c5) * r + c4) * r + c3) * r + c2;
-    (((r * r) * fit + r) + 1.0, shifted.to_bits())
+    let fit = [c5, c4, c3, c2].into_iter().fold(c6, |fit, c| L::fused(fit, r, c));
+    (L::fused(r * r, fit, r) + 1.0, shifted.to_bits())
 }
 
 /// 2^n for −126 ≤ n ≤ 127.
@@ -41,11 +43,11 @@ fn power_of_two(n: i32) -> f32 {
 
 /// e to the power `x` within one unit in the last place: exp(NaN) = NaN, exp(−Inf) = +0, overflow gives +Inf.
 #[inline(always)]
-pub fn exp(x: f32) -> f32 {
+fn exp<L: Level>(x: f32) -> f32 {
     // Outside this range the result is +Inf or +0.
     let clamped = if x > 129.0 { 129.0 } else { x };
     let clamped = if clamped < -160.0 { -160.0 } else { clamped };
-    let (mantissa, shifted) = exp_parts(clamped);
+    let (mantissa, shifted) = exp_parts::<L>(clamped);
     let n = (shifted as i32).wrapping_sub(ROUNDER.to_bits() as i32);
     // In two steps, of which only the last one rounds.
     let half = n >> 1;
@@ -55,58 +57,32 @@ pub fn exp(x: f32) -> f32 {
 /// Magnitudes up to this have a normal result.
 const EXP_NORMAL: f32 = 87.0;
 
-/// As [`exp`] for many values whose results are normal: the same bits, in steps of all values, so that none waits for
-/// the step before.
+/// As [`exp`] for a value whose result is normal: the same bits, with the exponent added.
 #[inline(always)]
-fn exp_normal_chunk(out: &mut [Cell; CHUNK], mut x: [f32; CHUNK]) {
-    let mut shifted = [0.0; CHUNK];
-    let mut fit = [0.0; CHUNK];
-    for (shifted, x) in shifted.iter_mut().zip(&x) {
-        *shifted = x * std::f32::consts::LOG2_E + ROUNDER;
-    }
-    for (x, shifted) in x.iter_mut().zip(&shifted) {
-        let n = shifted - ROUNDER;
-        *x = (*x - n * LN2_HIGH) - n * LN2_LOW;
-    }
-    let [c2, c3, c4, c5, c6] = EXP_FIT;
-    for (fit, x) in fit.iter_mut().zip(&x) {
-        *fit = c6 * x + c5;
-    }
-    for c in [c4, c3, c2] {
-        for (fit, x) in fit.iter_mut().zip(&x) {
-            *fit = *fit * x + c;
-        }
-    }
-    for (fit, r) in fit.iter_mut().zip(&x) {
-        *fit = ((r * r) * *fit + r) + 1.0;
-    }
-    for ((out, mantissa), shifted) in out.iter_mut().zip(&fit).zip(&shifted) {
-        let bits = mantissa.to_bits().wrapping_add(shifted.to_bits() << 23);
-        *out = f32::from_bits(bits).store();
-    }
+fn exp_normal<L: Level>(x: f32) -> f32 {
+    let (mantissa, shifted) = exp_parts::<L>(x);
+    f32::from_bits(mantissa.to_bits().wrapping_add(shifted << 23))
 }
 
 /// `out[i] = exp(a[i] − s)`.
 #[inline(always)]
-pub fn exp_cells(out: &mut [Cell], a: &[Cell], s: f32) {
+pub fn exp_cells<L: Level>(out: &mut [Cell], a: &[Cell], s: f32) {
     let (chunks, tail) = a.as_chunks::<CHUNK>();
     let (out_chunks, out_tail) = out.as_chunks_mut::<CHUNK>();
     for (out, a) in out_chunks.iter_mut().zip(chunks) {
-        let mut x = [0.0; CHUNK];
-        for (x, &a) in x.iter_mut().zip(a) {
-            *x = f32::load(a) - s;
-        }
-        if x.iter().fold(0, |most: u32, &x| most.max(x.to_bits() << 1)) <= EXP_NORMAL.to_bits() << 1
-        {
-            exp_normal_chunk(out, x);
+        let magnitude = |&a: &Cell| (f32::load(a) - s).to_bits() << 1;
+        if a.iter().map(magnitude).fold(0, u32::max) <= EXP_NORMAL.to_bits() << 1 {
+            for (out, &a) in out.iter_mut().zip(a) {
+                *out = exp_normal::<L>(f32::load(a) - s).store();
+            }
         } else {
-            for (out, x) in out.iter_mut().zip(x) {
-                *out = exp(x).store();
+            for (out, &a) in out.iter_mut().zip(a) {
+                *out = exp::<L>(f32::load(a) - s).store();
             }
         }
     }
     for (out, &a) in out_tail.iter_mut().zip(tail) {
-        *out = exp(f32::load(a) - s).store();
+        *out = exp::<L>(f32::load(a) - s).store();
     }
 }
 
@@ -184,25 +160,44 @@ pub fn pow(base: f32, exponent: f32) -> f32 {
 /// `out[i] = pow(a[i], b[i])`.
 #[inline(always)]
 pub fn pow_cells(out: &mut [Cell], a: &[Cell], b: &[Cell]) {
-    const CHUNK: usize = 128;
     let (bases, base_tail) = a.as_chunks::<CHUNK>();
     let (exponents, exponent_tail) = b.as_chunks::<CHUNK>();
     let (out_chunks, out_tail) = out.as_chunks_mut::<CHUNK>();
     for ((out, a), b) in out_chunks.iter_mut().zip(bases).zip(exponents) {
-        let operands = a.iter().zip(b);
-        let plain = |all, (&a, &b): (&Cell, &Cell)| all & is_pow_plain(f32::load(a), f32::load(b));
-        if operands.clone().fold(true, plain) {
-            for (out, (&a, &b)) in out.iter_mut().zip(operands) {
-                *out = pow_plain(f32::load(a), f32::load(b)).store();
-            }
-        } else {
-            for (out, (&a, &b)) in out.iter_mut().zip(operands) {
-                *out = pow(f32::load(a), f32::load(b)).store();
-            }
-        }
+        pow_chunk(out, a, b);
     }
     for (out, (&a, &b)) in out_tail.iter_mut().zip(base_tail.iter().zip(exponent_tail)) {
         *out = pow(f32::load(a), f32::load(b)).store();
+    }
+}
+
+#[inline(always)]
+fn pow_chunk(out: &mut [Cell; CHUNK], a: &[Cell; CHUNK], b: &[Cell; CHUNK]) {
+    let operands = a.iter().zip(b);
+    let plain = |all, (&a, &b): (&Cell, &Cell)| all & is_pow_plain(f32::load(a), f32::load(b));
+    if operands.clone().fold(true, plain) {
+        for (out, (&a, &b)) in out.iter_mut().zip(operands) {
+            *out = pow_plain(f32::load(a), f32::load(b)).store();
+        }
+    } else {
+        for (out, (&a, &b)) in out.iter_mut().zip(operands) {
+            *out = pow(f32::load(a), f32::load(b)).store();
+        }
+    }
+}
+
+/// `out[i] = pow(a[i], s)`, or `pow(s, a[i])` with `REVERSED`.
+#[inline(always)]
+pub fn pow_scalar_cells<const REVERSED: bool>(out: &mut [Cell], a: &[Cell], s: f32) {
+    let (chunks, tail) = a.as_chunks::<CHUNK>();
+    let (out_chunks, out_tail) = out.as_chunks_mut::<CHUNK>();
+    let scalars = [s.store(); CHUNK];
+    for (out, a) in out_chunks.iter_mut().zip(chunks) {
+        if REVERSED { pow_chunk(out, &scalars, a) } else { pow_chunk(out, a, &scalars) }
+    }
+    for (out, &a) in out_tail.iter_mut().zip(tail) {
+        let a = f32::load(a);
+        *out = if REVERSED { pow(s, a) } else { pow(a, s) }.store();
     }
 }
 
@@ -215,6 +210,7 @@ pub fn rsqrt(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::simd::{Portable, Simd, at_level};
 
     /// Steps between neighbouring fp32 values; 0 for two NaNs.
     fn steps(a: f32, b: f32) -> u64 {
@@ -235,7 +231,8 @@ mod tests {
     fn exp_is_within_one_step_of_the_library() {
         for x in sweep(997) {
             let want = libm::exp(f64::from(x)) as f32;
-            assert!(steps(exp(x), want) <= 1, "exp({x:e}) = {:e}, not {want:e}", exp(x));
+            let got = exp::<Portable>(x);
+            assert!(steps(got, want) <= 1, "exp({x:e}) = {got:e}, not {want:e}");
         }
     }
 
@@ -298,28 +295,40 @@ mod tests {
         let values: Vec<f32> = ordinary.chain(sweep(1_000_003)).collect();
         let cells: Vec<Cell> = values.iter().map(|x| x.store()).collect();
         let mut out = cells.clone();
-        exp_cells(&mut out, &cells, 0.0);
-        for (out, &x) in out.iter().zip(&values) {
-            assert_eq!(steps(f32::load(*out), exp(x)), 0, "{x:e}");
+        for simd in Simd::available() {
+            at_level!(simd, L => L::run(|| exp_cells::<L>(&mut out, &cells, 0.0)));
+            for (out, &x) in out.iter().zip(&values) {
+                assert_eq!(steps(f32::load(*out), exp::<Portable>(x)), 0, "{x:e} on {simd}");
+            }
         }
         let exponents: Vec<Cell> = cells.iter().rev().copied().collect();
         pow_cells(&mut out, &cells, &exponents);
         for ((out, &x), y) in out.iter().zip(&values).zip(exponents) {
             assert_eq!(steps(f32::load(*out), pow(x, f32::load(y))), 0, "{x:e}");
         }
+        for scalar in [2.5, -3.0, 0.0, f32::NAN] {
+            pow_scalar_cells::<false>(&mut out, &cells, scalar);
+            for (out, &x) in out.iter().zip(&values) {
+                assert_eq!(steps(f32::load(*out), pow(x, scalar)), 0, "{x:e} ^ {scalar:e}");
+            }
+            pow_scalar_cells::<true>(&mut out, &cells, scalar);
+            for (out, &x) in out.iter().zip(&values) {
+                assert_eq!(steps(f32::load(*out), pow(scalar, x)), 0, "{scalar:e} ^ {x:e}");
+            }
+        }
     }
 
     #[test]
     fn exp_specials() {
-        assert!(exp(f32::NAN).is_nan());
-        assert_eq!(exp(f32::NEG_INFINITY).to_bits(), 0);
-        assert_eq!(exp(f32::INFINITY), f32::INFINITY);
-        assert!(exp(88.722_83) > 3.4e38 && exp(88.722_83).is_finite());
-        assert_eq!(exp(88.73), f32::INFINITY);
-        assert_eq!(exp(-0.0), 1.0);
+        assert!(exp::<Portable>(f32::NAN).is_nan());
+        assert_eq!(exp::<Portable>(f32::NEG_INFINITY).to_bits(), 0);
+        assert_eq!(exp::<Portable>(f32::INFINITY), f32::INFINITY);
+        assert!(exp::<Portable>(88.722_83) > 3.4e38 && exp::<Portable>(88.722_83).is_finite());
+        assert_eq!(exp::<Portable>(88.73), f32::INFINITY);
+        assert_eq!(exp::<Portable>(-0.0), 1.0);
         // 2^-149 · 1/2 is about e^-103.97: below it nothing is left.
-        assert_eq!(exp(-103.9).to_bits(), 1);
-        assert_eq!(exp(-104.0).to_bits(), 0);
+        assert_eq!(exp::<Portable>(-103.9).to_bits(), 1);
+        assert_eq!(exp::<Portable>(-104.0).to_bits(), 0);
     }
 
     #[test]

@@ -58,9 +58,14 @@ impl Kernels {
         }
     }
 
-    /// POW, whose loop over two operands has a vector form.
+    /// POW, whose elementwise loops have a vector form.
     const fn power<L: Level>() -> Self {
-        Self { binary: power::<L>, ..Self::of::<L, f32, Pow>() }
+        Self {
+            binary: power::<L>,
+            scalar: power_scalar::<L, false>,
+            scalar_reversed: power_scalar::<L, true>,
+            ..Self::of::<L, f32, Pow>()
+        }
     }
 }
 

@@ -10,7 +10,9 @@ pub use operand::{Gather, INDEX_BYTES, Immediate, Operand, Resolver};
 pub(crate) use reduce::group;
 pub(crate) use scalar::{identity, reversed, seed};
 
-use crate::memory::Place;
+use std::ops::Range;
+
+use crate::memory::{Place, Space};
 use crate::numeric::kernels::Scalar;
 use crate::rows::elementwise::Elementwise;
 use crate::rows::exchange::CrossLane;
@@ -95,7 +97,7 @@ impl Plan {
     /// Elements that the word visits, over all channels; for choosing how to run it.
     pub fn volume(&self) -> usize {
         match self {
-            Self::Rows(plan) => plan.channels.saturating_mul(plan.work.len()),
+            Self::Rows(plan) => plan.volume(),
             Self::CrossLane { work, channels, .. } => {
                 channels.saturating_mul(work.source.walk.len())
             }
@@ -104,7 +106,105 @@ impl Plan {
     }
 }
 
+impl RowPlan {
+    /// See [`Plan::volume`].
+    pub fn volume(&self) -> usize {
+        self.channels.saturating_mul(self.work.len())
+    }
+
+    /// The partitions of the destination.
+    pub fn rows(&self) -> Range<usize> {
+        self.dst.partition..self.dst.partition + self.channels
+    }
+
+    /// Whether each channel stays within the partition of its own number: then the instruction can be run for some
+    /// partitions at a time.
+    pub fn is_local(&self) -> bool {
+        let Self { work: _, channels: _, dst, sources, immediates, staging, lanes, accumulator: _ } =
+            self;
+        let pointers = immediates.map(|immediate| immediate.place());
+        let is_own = |place: &Place| place.partition == dst.partition;
+        staging.is_none()
+            && *lanes == Lanes::All
+            && sources.iter().chain(&pointers).flatten().all(is_own)
+    }
+
+    /// The local instruction for these of its partitions, on rows that are `down` partitions below; `None` when there
+    /// are none.
+    pub fn within(&self, band: &Range<usize>, down: usize) -> Option<Self> {
+        let rows = self.rows();
+        let (start, end) = (rows.start.max(band.start), rows.end.min(band.end));
+        let at = |place: Place| Place { partition: start - down, ..place };
+        (start < end).then(|| Self {
+            channels: end - start,
+            dst: at(self.dst),
+            sources: self.sources.map(|source| source.map(at)),
+            immediates: self.immediates.map(|immediate| immediate.moved(at)),
+            ..*self
+        })
+    }
+
+    /// The bytes of a local instruction's partitions that a result may depend on.
+    pub fn reads(&self) -> Vec<Bytes> {
+        let walks = match &self.work {
+            Work::Elementwise(work) => {
+                [Some(&work.sources[0]), work.has_second().then_some(&work.sources[1])]
+            }
+            Work::Select { take, .. } => [Some(&take.sources[0]), None],
+            Work::Reduce(work) => [Some(&work.source), None],
+            Work::Predicated(work) => work.sources.each_ref().map(Some),
+        };
+        let operands = self.sources.iter().zip(walks).filter_map(|(place, source)| {
+            let (place, source) = place.as_ref().zip(source)?;
+            Some(Bytes::of_walk(place, &source.walk, source.width))
+        });
+        let pointers = self.immediates.iter().filter_map(Immediate::bytes);
+        let running = (self.accumulator == Some(Seed::Accumulator)).then_some(Bytes::ACCUMULATOR);
+        operands.chain(pointers).chain(running).collect()
+    }
+
+    /// Bytes of a local instruction's partitions that it is sure to write.
+    pub fn writes(&self) -> Vec<Bytes> {
+        let (walk, width) = match &self.work {
+            Work::Elementwise(work) | Work::Select { take: work, .. } => {
+                (&work.dst.walk, work.dst.width)
+            }
+            Work::Reduce(work) => (&work.dst.walk, work.dst.width),
+            Work::Predicated(_) => return Vec::new(),
+        };
+        let memory = walk.as_run().map(|_| Bytes::of_walk(&self.dst, walk, width));
+        let running = self.accumulator.map(|_| Bytes::ACCUMULATOR);
+        memory.into_iter().chain(running).collect()
+    }
+}
+
+/// Bytes of each of some partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytes {
+    /// The memory; `None` for the DVE accumulator.
+    pub place: Option<Space>,
+    pub range: Range<usize>,
+}
+
+impl Bytes {
+    const ACCUMULATOR: Self = Self { place: None, range: 0..1 };
+
+    /// All between the lowest and the highest byte of a walk.
+    fn of_walk(place: &Place, walk: &Walk, width: usize) -> Self {
+        let range = walk.lowest() as usize * width..(walk.highest() as usize + 1) * width;
+        Self { place: Some(place.space), range }
+    }
+}
+
 impl Work {
+    /// The elementwise work on all or some of the rows.
+    pub fn elementwise(&self) -> Option<&Elementwise> {
+        match self {
+            Self::Elementwise(work) | Self::Select { take: work, .. } => Some(work),
+            Self::Reduce(_) | Self::Predicated(_) => None,
+        }
+    }
+
     /// Source elements of a channel.
     fn len(&self) -> usize {
         match self {

@@ -8,6 +8,8 @@ use crate::machine::{Limits, Machine, REGISTERS};
 use crate::memory::{Place, Space};
 use crate::walk::Walk;
 
+use super::Bytes;
+
 /// What the operands of an instruction are resolved against.
 #[derive(Clone, Copy, Debug)]
 pub struct Resolver<'a> {
@@ -42,6 +44,26 @@ impl Immediate {
         match self {
             Self::Value(_) => None,
             Self::Pointer { place, .. } => Some(*place),
+        }
+    }
+
+    /// The bytes of each row that are read.
+    pub fn bytes(&self) -> Option<Bytes> {
+        match *self {
+            Self::Value(_) => None,
+            Self::Pointer { place, offset, width } => {
+                Some(Bytes { place: Some(place.space), range: offset..offset + width })
+            }
+        }
+    }
+
+    /// The same from other rows.
+    pub fn moved(self, to: impl FnOnce(Place) -> Place) -> Self {
+        match self {
+            Self::Value(_) => self,
+            Self::Pointer { place, offset, width } => {
+                Self::Pointer { place: to(place), offset, width }
+            }
         }
     }
 
@@ -164,15 +186,17 @@ impl<'a> Resolver<'a> {
         }
         let location = self.locate(pattern.start_addr, channels)?;
         let width = dtype.size();
-        if !location.offset.is_multiple_of(width) {
+        // Sizes of elements are powers of two; a division would take longer than all else here.
+        let bits = width.trailing_zeros();
+        if location.offset & (width - 1) != 0 {
             return Err(location.fault("ADR-2", "is not a multiple of the element size"));
         }
         let limit = self.limits.elements;
         let dims = pattern.num_elem.into_iter().zip(pattern.step_elem);
-        let walk = Walk::new(location.offset / width, dims)
+        let walk = Walk::new(location.offset >> bits, dims)
             .filter(|walk| walk.len() <= limit)
             .ok_or(Fault::TooManyElements { limit })?;
-        let row = self.row_bytes(location.place.space) / width;
+        let row = self.row_bytes(location.place.space) >> bits;
         if walk.lowest() < 0 || walk.highest() >= row as isize {
             return Err(location.fault("ADR-8", "leads out of the partition's active bytes"));
         }
@@ -274,7 +298,7 @@ impl<'a> Resolver<'a> {
             33..=64 => 64,
             _ => 128,
         };
-        if !partition.is_multiple_of(unit) {
+        if partition & (unit - 1) != 0 {
             return fault("CH-3", "starts in a partition that this many channels cannot start in");
         }
         Ok(Located { address, register, place: Place { space, partition }, offset })

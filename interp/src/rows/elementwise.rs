@@ -4,13 +4,11 @@ use crate::numeric::convert::Store;
 use crate::numeric::kernels::{
     Binary, Convert, Feed, FeedRows, Pair, ROWS, Running, Scalar, Scan, ScanRows,
 };
+use crate::numeric::streaming;
 use crate::walk::Walk;
 
 use super::stream::{Destination, Layout, Reader, Side, Source, Writer, block_length};
-use super::{BLOCK, Channel, SHARE, SIDE_BLOCK, Scratch, store};
-
-/// A scan restarted more often than this is not worth several rows at once.
-const LONG_GROUP: usize = 64;
+use super::{BLOCK, Channel, LONG_GROUP, SHARE, SIDE_BLOCK, Scratch, store};
 
 /// What happens between the source lanes and the resulting lanes.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +50,13 @@ impl Elementwise {
         matches!(self.body, Body::Binary(_) | Body::ScalarBinary(..))
     }
 
+    /// Bytes of a row's operands.
+    #[inline]
+    pub fn row_bytes(&self) -> usize {
+        let second = if self.has_second() { self.sources[1].width } else { 0 };
+        self.dst.walk.len() * (self.sources[0].width + second + self.dst.width)
+    }
+
     /// Whether elements are only moved.
     #[inline]
     pub fn is_copy(&self) -> bool {
@@ -65,15 +70,23 @@ impl Elementwise {
         Layout::find(&self.dst, [(&self.sources[0], own[0]), (&self.sources[1], second)])
     }
 
-    /// The instruction as one loop over each row, if its operands are runs that need no buffer.
+    /// The body that goes from row to row without a buffer when the operands are runs of neighbours; `None` when a
+    /// buffer is needed even then.
     #[inline]
-    pub fn straight(&self, layout: Layout<2>) -> Option<Straight> {
+    fn direct(&self) -> Option<Body> {
+        match (self.store, self.body) {
+            (Store::Same, body) if !body.has_middle() => Some(body),
+            (Store::Once(convert), Body::Move) => Some(Body::Map(convert)),
+            _ => None,
+        }
+    }
+
+    /// The instruction as one loop over each row, if its operands are runs that need no buffer. `streams` lets its
+    /// results go past the caches.
+    #[inline]
+    pub fn straight(&self, layout: Layout<2>, streams: bool) -> Option<Straight> {
         let Layout::Apart { low, high, sides } = layout else { return None };
-        let convert = match (self.store, self.body) {
-            (Store::Same, body) if !body.has_middle() => None,
-            (Store::Once(convert), Body::Move) => Some(convert),
-            _ => return None,
-        };
+        let body = self.direct()?;
         let len = self.dst.walk.len();
         let start = |side: Side, source: &Source| {
             let at = source.walk.as_run().filter(|_| source.load.is_none())? * source.width;
@@ -89,13 +102,14 @@ impl Elementwise {
         }
         let to = self.dst.walk.as_run()? * self.dst.width - low;
         Some(Straight {
-            body: convert.map_or(self.body, Body::Map),
+            body,
             bounds: [low, high],
             to: [to, to + len * self.dst.width],
             sides,
             starts,
             lens: self.sources.map(|source| len * source.width),
             has_second: self.has_second(),
+            streams,
         })
     }
 
@@ -137,34 +151,31 @@ impl Elementwise {
         }
     }
 
-    /// The loops for several rows side by side, where the body has them and they pay.
-    pub fn side_by_side(&self) -> Option<SideBySide> {
-        match self.body {
+    /// The loops for several rows side by side, where the body has them, the layout allows it and they pay.
+    pub fn side_by_side(&self, layout: Layout<2>) -> Option<SideBySide> {
+        let Layout::Apart { low, high, sides: [side, _] } = layout else { return None };
+        let how = match self.body {
             Body::Scan { rows: Some(rows), group, .. } if group >= LONG_GROUP => {
-                Some(SideBySide::Scan { rows, first: None, group })
+                How::Scan { rows, first: None, group }
             }
             Body::CacheScan(first, _, rows) => {
-                Some(SideBySide::Scan { rows, first: Some(first), group: usize::MAX })
+                How::Scan { rows, first: Some(first), group: usize::MAX }
             }
-            Body::Exponential(map, Some((_, sum))) => Some(SideBySide::MapSum { map, sum }),
-            _ => None,
-        }
+            Body::Exponential(map, Some((_, sum))) => How::MapSum { map, sum },
+            _ => return None,
+        };
+        Some(SideBySide { how, bounds: [low, high], side })
     }
 
-    /// Runs [`ROWS`] channels side by side; otherwise as [`Elementwise::run`]. The layout is not [`Layout::Held`]
-    /// (else nothing happens and the result is false).
+    /// Runs [`ROWS`] channels side by side; otherwise as [`Elementwise::run`].
     pub fn run_rows(
         &self,
-        how: SideBySide,
-        layout: Layout<2>,
+        SideBySide { how, bounds: [low, high], side }: SideBySide,
         scratch: &mut Scratch,
         rows: &mut [u8],
         others: [Option<&[u8]>; ROWS],
         channels: &mut [Channel; ROWS],
-    ) -> bool {
-        let Layout::Apart { low, high, sides: [side, _] } = layout else {
-            return false;
-        };
+    ) {
         let mut rest = rows;
         let row = rest.len() / ROWS;
         let streams = others.map(|other| {
@@ -184,8 +195,8 @@ impl Elementwise {
         let mut readers = streams.each_ref().map(|(reader, _)| *reader);
         let mut writers = streams.map(|(_, writer)| writer);
         let group = match how {
-            SideBySide::Scan { group, .. } => group,
-            SideBySide::MapSum { .. } => usize::MAX,
+            How::Scan { group, .. } => group,
+            How::MapSum { .. } => usize::MAX,
         };
         let mut states = channels.map(|channel| channel.running);
         let scalars = channels.map(|channel| channel.scalars[0]);
@@ -197,7 +208,7 @@ impl Elementwise {
             let room = left.min(group.saturating_sub(states[0].seen as usize).max(1));
             let (reader, writer) = (&readers[0], &writers[0]);
             let straight = room.min(reader.straight()).min(writer.straight());
-            if let SideBySide::Scan { rows: scan, first: None, .. } = how
+            if let How::Scan { rows: scan, first: None, .. } = how
                 && matches!(self.store, Store::Same)
                 && straight >= SIDE_BLOCK
             {
@@ -216,13 +227,12 @@ impl Elementwise {
         for (channel, state) in channels.iter_mut().zip(states) {
             channel.running = state;
         }
-        true
     }
 
     /// One block of each row, by way of the buffers.
     fn step_rows(
         &self,
-        how: SideBySide,
+        how: How,
         count: usize,
         scratch: &mut Scratch,
         (readers, writers): (&mut [Reader; ROWS], &mut [Writer; ROWS]),
@@ -242,8 +252,8 @@ impl Elementwise {
             let middle = middles.next().unwrap_or_default();
             let scalar = scalars.next().unwrap_or_default();
             match how {
-                SideBySide::Scan { first: None, .. } => block,
-                SideBySide::Scan { first: Some(map), .. } | SideBySide::MapSum { map, .. } => {
+                How::Scan { first: None, .. } => block,
+                How::Scan { first: Some(map), .. } | How::MapSum { map, .. } => {
                     let middle = &mut middle[..block.len()];
                     map(middle, block, scalar);
                     &*middle
@@ -252,7 +262,7 @@ impl Elementwise {
         });
         let len = count * self.sources[0].lane;
         match how {
-            SideBySide::Scan { rows: scan, .. } => {
+            How::Scan { rows: scan, .. } => {
                 let mut shares = out.chunks_exact_mut(SHARE);
                 let outs = [(); ROWS].map(|()| &mut shares.next().unwrap_or_default()[..len]);
                 scan(states, outs, blocks);
@@ -261,21 +271,12 @@ impl Elementwise {
                     writer.next(count, packed, |target| store(self.store, target, out, middle));
                 }
             }
-            SideBySide::MapSum { sum, .. } => {
+            How::MapSum { sum, .. } => {
                 sum(states, blocks);
                 for (writer, block) in writers.iter_mut().zip(blocks) {
                     writer.next(count, packed, |target| store(self.store, target, block, out));
                 }
             }
-        }
-    }
-
-    /// Whether blocks need no buffer when the operands are runs of neighbours.
-    fn is_direct(&self) -> bool {
-        match (self.store, self.body) {
-            (Store::Same, body) => !body.has_middle(),
-            (Store::Once(_), Body::Move) => true,
-            _ => false,
         }
     }
 
@@ -290,7 +291,7 @@ impl Elementwise {
             scratch;
         let [mut first, mut second] = readers;
         let has_second = self.has_second();
-        let is_direct = self.is_direct();
+        let is_direct = self.direct().is_some();
         let mut left = self.dst.walk.len();
         while left > 0 {
             let mut straight = 0;
@@ -337,7 +338,12 @@ pub struct Straight {
     /// Bytes of the sources.
     lens: [usize; 2],
     has_second: bool,
+    /// Whether results go past the caches.
+    streams: bool,
 }
+
+/// Bytes of results that are made at a time where they go past the caches.
+const STREAMED: usize = 1024;
 
 impl Straight {
     /// Runs one channel; see [`Elementwise::run`].
@@ -355,13 +361,59 @@ impl Straight {
         };
         let second = if self.has_second { source(1) } else { &[] };
         let out = &mut within[self.to[0]..self.to[1]];
-        self.body.run(out, source(0), second, &mut [], channel);
+        if self.streams {
+            self.stream(out, source(0), second, channel);
+        } else {
+            self.body.run(out, source(0), second, &mut [], channel);
+        }
     }
+
+    /// Follows the last of the rows that one thread runs.
+    pub fn settle(&self) {
+        if self.streams {
+            streaming::settle();
+        }
+    }
+
+    /// The results of a row past the caches, but for what does not fill a line.
+    fn stream(&self, out: &mut [u8], first: &[u8], second: &[u8], channel: &mut Channel) {
+        let len = out.len();
+        let mut buffer = [0; STREAMED];
+        let mut done = 0;
+        // As long as the part of the results.
+        let part = |bytes: &'_ [u8], done: usize, count: usize| {
+            let scale = |at: usize| at * bytes.len() / len;
+            scale(done)..scale(done + count)
+        };
+        let mut count = streaming::before_line(out);
+        while done < len {
+            let now = &mut out[done..done + count];
+            let a = &first[part(first, done, count)];
+            let b = &second[part(second, done, count)];
+            if now.len() < streaming::CACHE_LINE {
+                self.body.run(now, a, b, &mut [], channel);
+            } else {
+                let buffer = &mut buffer[..count];
+                self.body.run(buffer, a, b, &mut [], channel);
+                streaming::copy(now, buffer);
+            }
+            done += count;
+            count = STREAMED.min(len - done);
+        }
+    }
+}
+
+/// Rows that are run side by side: how, the part of each that the destination lies in, and where the source is.
+#[derive(Clone, Copy, Debug)]
+pub struct SideBySide {
+    how: How,
+    bounds: [usize; 2],
+    side: Side,
 }
 
 /// How several rows are run at once.
 #[derive(Clone, Copy, Debug)]
-pub enum SideBySide {
+enum How {
     /// A scan restarted every `group` elements, after a stage with the channel's scalar.
     Scan { rows: ScanRows, first: Option<Scalar>, group: usize },
     /// A function with the channel's scalar, whose results are also summed.

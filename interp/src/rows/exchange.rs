@@ -4,7 +4,9 @@ use rayon::prelude::*;
 
 use crate::numeric::convert::Store;
 use crate::numeric::kernels::{Feed, Running, Scalar, TOGETHER};
+use crate::numeric::lane::Lane;
 use crate::numeric::simd::{Level, Simd, at_level};
+use crate::numeric::streaming;
 use crate::numeric::table::Fold;
 use crate::numeric::transpose::{LINE, block};
 use crate::plan::Staging;
@@ -52,8 +54,8 @@ pub fn stage(
     }
 }
 
-/// Bytes of a row that are transposed at once: whole tiles, so that memory is touched in long pieces.
-const STRIP: usize = 512;
+/// Bytes of a row that are transposed at once: whole tiles of every width.
+const STRIP: usize = 256;
 
 /// Rows of a strip on their way: the lines are a little longer, so that columns are spread over the cache.
 struct Strip([[u8; STRIP + 64]; TILE]);
@@ -139,11 +141,21 @@ pub struct Transpose {
     pub from: usize,
     pub to: usize,
     pub len: usize,
+    /// Whether results go past the caches.
+    pub streams: bool,
 }
 
 impl Transpose {
-    /// The transpose between two walks, if they are runs as described; `own` tells that they are in the same rows.
-    pub fn find(simd: Simd, src: &Walk, dst: &Walk, width: usize, own: bool) -> Option<Self> {
+    /// The transpose of `rows` rows between two walks, if they are runs as described; `own` tells that they are in the
+    /// same rows.
+    pub fn find(
+        simd: Simd,
+        rows: usize,
+        src: &Walk,
+        dst: &Walk,
+        width: usize,
+        own: bool,
+    ) -> Option<Self> {
         let (from, to) = (src.as_run()?, dst.as_run()?);
         let len = src.len();
         let apart = from == to || from + len <= to || to + len <= from;
@@ -153,6 +165,7 @@ impl Transpose {
             from: from * width,
             to: to * width,
             len: len * width,
+            streams: rows.saturating_mul(2 * len * width) >= streaming::LARGE_TRANSPOSE,
         })
     }
 
@@ -166,8 +179,16 @@ impl Transpose {
             let lines = std::array::from_fn(|i| &bytes[i * stride + from..][..count]);
             strip.transpose(self.simd, self.width, &lines);
             for (row, line) in rows.chunks_exact_mut(row).zip(&strip.0) {
-                row[self.to + first..][..count].copy_from_slice(&line[..count]);
+                let (to, line) = (&mut row[self.to + first..][..count], &line[..count]);
+                if self.streams {
+                    streaming::copy(to, line);
+                } else {
+                    to.copy_from_slice(line);
+                }
             }
+        }
+        if self.streams {
+            streaming::settle();
         }
     }
 }
@@ -193,38 +214,15 @@ impl CrossLane {
         let lane = self.source.lane;
         lanes.clear();
         lanes.resize(self.source.walk.len() * lane, 0);
+        let Self { source, scale, fold, fused, .. } = self;
+        let fold = RowFold { source, scale: *scale, fold: *fold, fused: *fused, rows, row };
         let each = |(block, acc): (usize, &mut [u8])| {
-            with_scratch(|scratch| self.block(scratch, block * BLOCK, acc, rows, row));
+            with_scratch(|scratch| fold.run(scratch, acc, block * BLOCK, true));
         };
         if parallel {
             lanes.par_chunks_mut(BLOCK * lane).enumerate().for_each(each);
         } else {
             lanes.chunks_mut(BLOCK * lane).enumerate().for_each(each);
-        }
-    }
-
-    fn block(&self, scratch: &mut Scratch, first: usize, acc: &mut [u8], rows: &[u8], row: usize) {
-        if self.scale.is_none() {
-            let Self { source, fold, fused, .. } = self;
-            let rows = RowFold { source, fold: *fold, fused: *fused, rows, row };
-            return rows.run(scratch, acc, first, true);
-        }
-        let count = acc.len() / self.source.lane;
-        let Scratch { raw: [raw, _], lanes: [lanes, _], middle, .. } = scratch;
-        for (channel, row) in rows.chunks_exact(row).enumerate() {
-            let mut reader = Reader::new(self.source, Some(row), 0);
-            reader.seek(first);
-            let mut block = reader.next(count, &[], raw, lanes);
-            if let Some((multiply, factor)) = self.scale {
-                let middle = &mut middle[..block.len()];
-                multiply(middle, block, factor);
-                block = middle;
-            }
-            if channel == 0 {
-                acc.copy_from_slice(block);
-            } else {
-                (self.fold.one)(acc, block);
-            }
         }
     }
 
@@ -247,6 +245,8 @@ impl CrossLane {
 /// A fold of rows, one after the other, element by element.
 struct RowFold<'a> {
     source: &'a Source,
+    /// A multiplication before the fold, and its factor.
+    scale: Option<(Scalar, u64)>,
     fold: Fold,
     /// The fold that takes elements as they stand in memory.
     fused: Option<Fold>,
@@ -259,7 +259,7 @@ impl RowFold<'_> {
     /// Folds the elements from number `first` on into `acc`, as many as there are lanes in it; a `fresh` fold begins
     /// with the first row itself.
     fn run(&self, scratch: &mut Scratch, acc: &mut [u8], first: usize, fresh: bool) {
-        let start = self.source.walk.as_run();
+        let start = self.source.walk.as_run().filter(|_| self.scale.is_none());
         match (start, self.fused, self.source.load) {
             (Some(start), Some(fold), _) => self.direct(fold, acc, start + first, fresh),
             (Some(start), None, None) => self.direct(self.fold, acc, start + first, fresh),
@@ -295,12 +295,17 @@ impl RowFold<'_> {
 
     /// By way of the buffers.
     fn gathered(&self, scratch: &mut Scratch, acc: &mut [u8], first: usize, fresh: bool) {
-        let Scratch { raw: [raw, _], lanes: [lanes, _], .. } = scratch;
+        let Scratch { raw: [raw, _], lanes: [lanes, _], middle, .. } = scratch;
         let count = acc.len() / self.source.lane;
         for (number, row) in self.rows.chunks_exact(self.row).enumerate() {
             let mut reader = Reader::new(*self.source, Some(row), 0);
             reader.seek(first);
-            let block = reader.next(count, &[], raw, lanes);
+            let mut block = reader.next(count, &[], raw, lanes);
+            if let Some((multiply, factor)) = self.scale {
+                let middle = &mut middle[..block.len()];
+                multiply(middle, block, factor);
+                block = middle;
+            }
             if fresh && number == 0 {
                 acc.copy_from_slice(block);
             } else {
@@ -337,7 +342,8 @@ impl Columns<'_> {
         for first in (0..len).step_by(step) {
             let count = step.min(len - first);
             let acc = &mut acc[..count * lane];
-            let rows = RowFold { source: &source, fold: self.fold, fused: None, rows, row };
+            let fold = self.fold;
+            let rows = RowFold { source: &source, scale: None, fold, fused: None, rows, row };
             rows.run(scratch, acc, first, first % group == 0);
             if (first + count) % group == 0 {
                 self.put(acc, first / group, results);
@@ -348,15 +354,22 @@ impl Columns<'_> {
 
     /// Files the lanes of a row of finished tiles: lane `x` belongs to channel `x % 32`.
     fn put(&self, acc: &[u8], first: usize, results: &mut [u8]) {
-        let (lane, from) = (self.reduce.lane, self.reduce.source.lane);
-        let channel = self.bytes();
-        for (tile, lanes) in acc.chunks_exact(TILE * from).enumerate() {
-            let at = (first + tile) * lane;
-            for (results, acc) in results.chunks_exact_mut(channel).zip(lanes.chunks_exact(from)) {
-                let bits = acc.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
-                let running = Running { acc: bits, ..Running::default() };
-                let value = self.reduce.outcome.of(&running).to_le_bytes();
-                results[at..at + lane].copy_from_slice(&value[..lane]);
+        match self.reduce.lane {
+            1 => self.put_as::<u8>(acc, first, results),
+            2 => self.put_as::<u16>(acc, first, results),
+            4 => self.put_as::<u32>(acc, first, results),
+            _ => self.put_as::<u64>(acc, first, results),
+        }
+    }
+
+    fn put_as<T: Lane>(&self, acc: &[u8], first: usize, results: &mut [u8]) {
+        let acc = T::cells(acc);
+        for (channel, results) in results.chunks_exact_mut(self.bytes()).enumerate() {
+            let results = &mut T::cells_mut(results)[first..];
+            let lanes = acc[channel..].iter().step_by(TILE);
+            for (result, &lane) in results.iter_mut().zip(lanes) {
+                let running = Running { acc: T::load(lane).to_bits(), ..Running::default() };
+                *result = T::from_bits(self.reduce.outcome.of(&running)).store();
             }
         }
     }
@@ -365,7 +378,6 @@ impl Columns<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::lane::Lane;
 
     #[test]
     fn transposing_twice_is_the_identity_and_once_is_the_formula() {

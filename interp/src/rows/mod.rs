@@ -18,6 +18,9 @@ pub const BLOCK: usize = 1024;
 /// Elements of each row that are computed at a time where [`ROWS`] rows go side by side.
 pub const SIDE_BLOCK: usize = 256;
 
+/// Folds and scans of shorter groups are not worth several rows at once.
+const LONG_GROUP: usize = 64;
+
 /// Bytes of a row's share of a buffer then.
 const SHARE: usize = SIDE_BLOCK * 8;
 

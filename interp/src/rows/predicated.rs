@@ -2,7 +2,6 @@
 
 use crate::numeric::convert::Store;
 use crate::numeric::kernels::Convert;
-use crate::walk::Walk;
 
 use super::stream::{Destination, Reader, Source, Writer, block_length};
 use super::{BLOCK, Scratch, store};
@@ -46,12 +45,10 @@ impl Predicated {
 }
 
 fn write_masked(dst: &Destination, row: &mut [u8], held: &[u8], mask: &[u8]) {
-    let contiguous = dst.walk == Walk::run(dst.walk.lowest() as usize, dst.walk.len());
-    if !contiguous {
+    let Some(start) = dst.walk.as_run() else {
         return Writer::new(dst, row, 0).rest_masked(held, mask);
-    }
-    let start = dst.walk.lowest() as usize * dst.width;
-    let row = &mut row[start..start + held.len()];
+    };
+    let row = &mut row[start * dst.width..][..held.len()];
     match dst.width {
         1 => blend::<1>(row, held, mask),
         2 => blend::<2>(row, held, mask),

@@ -6,7 +6,7 @@ use crate::numeric::table::Fold;
 use crate::walk::{Cursor, Walk};
 
 use super::stream::{Destination, Reader, Source, Writer, block_length};
-use super::{BLOCK, Channel, SHARE, SIDE_BLOCK, Scratch, store};
+use super::{BLOCK, Channel, LONG_GROUP, SHARE, SIDE_BLOCK, Scratch, store};
 
 /// What of a finished fold is the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +58,10 @@ pub struct Reduce {
     pub store: Store,
 }
 
-/// Groups shorter than this are not worth several rows at once.
-const LONG_GROUP: usize = 64;
-
 impl Reduce {
-    /// Whether [`Reduce::run_rows`] pays.
-    pub fn is_long(&self) -> bool {
-        self.group >= LONG_GROUP
+    /// The fold for [`Reduce::run_rows`], where that pays.
+    pub fn side_by_side(&self) -> Option<FeedRows> {
+        self.feed_rows.filter(|_| self.group >= LONG_GROUP)
     }
 
     /// Runs one channel; every source element is read before the first result is written. A running fold that
