@@ -6,7 +6,9 @@
 
 Peers are optional: numpy, jax, torch, iree (iree-base-compiler and iree-base-runtime). What does not import is
 reported as "not installed". Each round measures every peer and then Partita; the table takes the best of all rounds.
-GB/s counts each input and each output once. With --partita the two whole programs are compiled and run as well.
+GB/s counts each input and each output once. With --partita the two whole programs are compiled, and each is loaded once
+and run again and again, as the peers' compiled functions are. A workload of two steps is two calls of a peer. With
+--threads the table says how many times faster two threads are.
 """
 
 import argparse
@@ -20,7 +22,9 @@ from pathlib import Path
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+ALL_CORES = None
 if hasattr(os, "sched_setaffinity"):
+    ALL_CORES = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 ROWS = 128
@@ -28,7 +32,8 @@ SIZES = [2048, 16384]
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 # Row: bytes a column, target as a multiple of the strongest peer, the function, its operands' types.
-# Functions are written once against a module like numpy (m) and a library (lib).
+# Functions are written once against a module like numpy (m) and a library (lib); those of a tuple are called one after
+# the other.
 WORKLOADS = {
     "add f32": (12, 1.0, lambda m, lib, a, b: a + b, ["f32", "f32"]),
     "add bf16": (6, 1.5, lambda m, lib, a, b: a + b, ["bf16", "bf16"]),
@@ -43,7 +48,7 @@ WORKLOADS = {
     "transpose f32": (8, 1.2, lambda m, lib, a: lib.tiles(a), ["f32"]),
     "transpose bf16": (4, 1.2, lambda m, lib, a: lib.tiles(a), ["bf16"]),
     "transpose i8": (2, 1.2, lambda m, lib, a: lib.tiles(a), ["i8"]),
-    "transpose+sum f32": (4, 2.0, lambda m, lib, a: lib.tile_sums(a), ["f32"]),
+    "transpose+sum f32": (4, 2.0, (lambda m, lib, a: lib.tiles(a), lambda m, lib, a: lib.group_sums(a)), ["f32"]),
     "exp f32": (8, 1.2, lambda m, lib, a: m.exp(a), ["f32"]),
     "cumsum f32": (8, 2.5, lambda m, lib, a: m.cumsum(a, 1), ["f32"]),
     "cast f32 bf16": (6, 1.0, lambda m, lib, a: lib.cast(a, "bf16"), ["f32"]),
@@ -87,10 +92,8 @@ class Numpy:
         tiles = a.reshape(ROWS // 32, 32, n // 32, 32)
         return self.m.ascontiguousarray(tiles.transpose(0, 3, 2, 1)).reshape(ROWS, n)
 
-    def tile_sums(self, a):
-        n = a.shape[1]
-        sums = a.reshape(ROWS // 32, 32, n // 32, 32).sum(1)
-        return self.m.ascontiguousarray(sums.transpose(0, 2, 1))
+    def group_sums(self, a):
+        return a.reshape(ROWS, a.shape[1] // 32, 32).sum(2)
 
     def cast(self, a, kind):
         return a.astype(self.types[kind])
@@ -121,10 +124,6 @@ class Jax(Numpy):
     def tiles(self, a):
         n = a.shape[1]
         return a.reshape(ROWS // 32, 32, n // 32, 32).transpose(0, 3, 2, 1).reshape(ROWS, n)
-
-    def tile_sums(self, a):
-        n = a.shape[1]
-        return a.reshape(ROWS // 32, 32, n // 32, 32).sum(1).transpose(0, 2, 1)
 
     def jitted(self, function, kinds, values):
         operands = [self.m.asarray(v).astype(self.types.get(k, self.types["f32"]))
@@ -185,9 +184,8 @@ class Torch:
         n = a.shape[1]
         return a.reshape(ROWS // 32, 32, n // 32, 32).permute(0, 3, 2, 1).contiguous()
 
-    def tile_sums(self, a):
-        n = a.shape[1]
-        return a.reshape(ROWS // 32, 32, n // 32, 32).sum(1).permute(0, 2, 1).contiguous()
+    def group_sums(self, a):
+        return a.reshape(ROWS, a.shape[1] // 32, 32).sum(2)
 
     def cast(self, a, kind):
         return a.to(self.types[kind])
@@ -201,8 +199,10 @@ class Torch:
     def prepare(self, function, kinds, values):
         if any(kind not in self.types for kind in kinds if kind != "row"):
             return None
-        operands = [self.m.from_numpy(v).to(self.types.get(k, self.m.float32))
-                    for k, v in zip(kinds, values)]
+        # Not from_numpy, which old builds lack beside a new numpy.
+        tensors = [self.m.frombuffer(bytearray(v.tobytes()), dtype=self.m.float32).reshape(v.shape)
+                   for v in values]
+        operands = [t.to(self.types.get(k, self.m.float32)) for k, t in zip(kinds, tensors)]
         return lambda: function(self.m, self, *operands)
 
 
@@ -243,16 +243,19 @@ def compile_programs(partita, directory):
     return images
 
 
-def measure_partita(bench, images):
+def measure_partita(bench, images, threads=False):
     """Seconds a workload: {(name, n): seconds}."""
     found = {}
-    lines = subprocess.run([bench, "--tsv"], check=True, capture_output=True, text=True).stdout
+    options = ["--threads"] if threads else []
+    spread = (lambda: os.sched_setaffinity(0, ALL_CORES)) if threads and ALL_CORES else None
+    run = lambda *arguments: subprocess.run(
+        [bench, *options, *arguments], check=True, capture_output=True, text=True, preexec_fn=spread).stdout
+    lines = run("--tsv")
     for line in lines.splitlines():
         n, name, _, micros = line.split("\t")
         found[name, int(n)] = float(micros) * 1e-6
     for key, image in images.items():
-        line = subprocess.run([bench, "--program", image], check=True, capture_output=True, text=True).stdout
-        found[key] = float(line.split("\t")[2]) * 1e-6
+        found[key] = float(run("--program", image).split("\t")[2]) * 1e-6
     return found
 
 
@@ -261,6 +264,7 @@ def main():
     parser.add_argument("--bench", required=True, help="the built bench `words` of partita-interp")
     parser.add_argument("--partita", help="the command, for the whole programs")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", action="store_true", help="measure Partita on all cores as well")
     parser.add_argument("names", nargs="*", help="parts of the names of the rows to measure")
     args = parser.parse_args()
 
@@ -283,8 +287,10 @@ def main():
                 values = operands(kinds, n)
                 for peer, library in peers.items():
                     try:
-                        run = library.prepare(function, kinds, values)
-                        if run is not None:
+                        steps = function if isinstance(function, tuple) else (function,)
+                        calls = [library.prepare(step, kinds, values) for step in steps]
+                        if None not in calls:
+                            run = calls[0] if len(calls) == 1 else lambda calls=calls: [f() for f in calls]
                             run()
                             runs[peer, name, n] = run
                     except Exception as error:  # a peer that lacks a type or an operation is left out
@@ -299,13 +305,16 @@ def main():
                 keep(key, best_seconds(run))
             for (name, n), seconds in measure_partita(args.bench, images).items():
                 keep(("partita", name, n), seconds)
+            if args.threads:
+                for (name, n), seconds in measure_partita(args.bench, images, threads=True).items():
+                    keep(("threads", name, n), seconds)
 
     for name in missing:
         print(f"{name}: not installed")
     for n in SIZES:
         print(f"\n### [128, {n}]\n")
-        print("| workload | Partita | strongest peer | ratio | T | numpy ratio |")
-        print("|---|---|---|---|---|---|")
+        print("| workload | Partita | strongest peer | ratio | T | numpy ratio |" + " threads |" * args.threads)
+        print("|---|---|---|---|---|---|" + "---|" * args.threads)
         ratios, numpy_ratios = [], []
         for name in wanted:
             ours = best.get(("partita", name, n))
@@ -329,6 +338,8 @@ def main():
                 cells.append(f"{numpy_ratios[-1]:.1f}")
             else:
                 cells.append("–")
+            if args.threads:
+                cells.append(f"{ours / best['threads', name, n]:.2f}")
             print("| " + " | ".join(cells) + " |")
         mean = lambda values: math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
         print(f"\nGeometric mean: {mean(ratios):.2f} × the strongest peer, {mean(numpy_ratios):.1f} × numpy.")

@@ -35,6 +35,8 @@ pub struct Limits {
     pub parallel_elements: usize,
     /// Whether every word is executed element by element, as the reference puts it, instead of by its plan.
     pub literal: bool,
+    /// The elements that a stretch of a program must visit to be run some rows at a time: fewer are in the caches anyway.
+    pub banded_elements: usize,
     /// The instruction set of the kernels: the best one found, unless `PARTITA_SIMD` lowers it.
     pub simd: Simd,
 }
@@ -47,6 +49,7 @@ impl Default for Limits {
             parallel: true,
             parallel_elements: 1 << 16,
             literal: false,
+            banded_elements: 1 << 17,
             simd: Simd::detect(),
         }
     }

@@ -14,7 +14,7 @@ enum Kind {
 }
 
 /// Below this size huge pages bring nothing.
-pub const LARGE: usize = 4 << 20;
+pub const LARGE: usize = 1 << 20;
 
 impl Pages {
     /// `len` bytes of zero; `huge` asks for huge pages, which the system may refuse. With them a memory that is

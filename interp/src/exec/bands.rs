@@ -18,9 +18,6 @@ use super::ExecError;
 use super::contained::is_self_contained;
 use super::items::{Items, Waits};
 
-/// Elements that a stretch must visit to be worth bands: fewer are in the caches anyway.
-const WORTH: usize = 1 << 17;
-
 /// Items of a stretch at most, each of which is compared with all others.
 const LONGEST: usize = 64;
 
@@ -87,7 +84,7 @@ impl Stretch {
                 open.len() < LONGEST && open.iter().all(|(_, other)| other.is_apart(local))
             };
             if !local.as_ref().is_some_and(joins) {
-                Self::close(&mut stretches, &mut open);
+                Self::close(&mut stretches, &mut open, machine);
             }
             match (local, stretches.last_mut()) {
                 (Some(local), _) => open.push((number, local)),
@@ -95,7 +92,7 @@ impl Stretch {
                 (None, _) => stretches.push(Self::Whole(vec![number])),
             }
         }
-        Self::close(&mut stretches, &mut open);
+        Self::close(&mut stretches, &mut open, machine);
         // Nobody sees the memories of the partitions afterwards.
         let may_share = stretches.iter().all(|stretch| match stretch {
             Self::Whole(numbers) => numbers.is_empty(),
@@ -110,10 +107,10 @@ impl Stretch {
     }
 
     /// Ends the open stretch.
-    fn close(stretches: &mut Vec<Self>, open: &mut Vec<(usize, Local)>) {
+    fn close(stretches: &mut Vec<Self>, open: &mut Vec<(usize, Local)>, machine: &Machine) {
         let open = std::mem::take(open);
         let volume = open.iter().fold(0usize, |sum, (_, local)| sum.saturating_add(local.volume()));
-        if open.len() > 1 && volume >= WORTH {
+        if open.len() > 1 && volume >= machine.limits.banded_elements {
             return stretches.push(Self::Banded { items: open, same_rows: false });
         }
         let numbers = open.iter().map(|&(number, _)| number);

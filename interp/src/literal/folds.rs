@@ -7,6 +7,7 @@ use partita_isa::{
 use crate::conventions::{Alternative, Conventions};
 use crate::error::Fault;
 use crate::memory::PARTITIONS;
+use crate::numeric::simd::Portable;
 use crate::numeric::special;
 use crate::plan::{Seed, alu, dtype, fold_op, group, identity, lane, seed};
 
@@ -191,7 +192,8 @@ impl Literal<'_> {
         self.run(channels, [Some(&src), None], 1, &dst, |channel, _, [x, _]| {
             let x = numbers.decode(Domain::Fp32, from, *x.first()?);
             let difference = float(x) - float(*scalars.get(channel)?);
-            let y = computed(conventions, last_bit(conventions, bits(special::exp(difference))));
+            let y = bits(special::exp::<Portable>(difference));
+            let y = computed(conventions, last_bit(conventions, y));
             let total = sums.get_mut(channel)?;
             *total = sum.step(*total, y);
             Some(numbers.encode(Domain::Fp32, to, y))

@@ -2,6 +2,7 @@
 
 use partita_isa::{Dtype, Target};
 
+use super::float::ROUNDER;
 use super::kernels::Convert;
 use super::lane::Lane;
 use super::minifloat::*;
@@ -58,9 +59,6 @@ fn to_float_at<L: Level>(dtype: Dtype, target: Target) -> Option<Convert> {
         _ => None,
     }
 }
-
-/// 1.5 · 2^23: adding it to a value below 2^22 in magnitude rounds that value to the nearest even integer.
-const ROUNDER: f32 = 12_582_912.0;
 
 /// Nearest even integer of a value clamped to a range of at most 16 bits; NaN gives 0.
 #[inline(always)]

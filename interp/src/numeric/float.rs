@@ -50,8 +50,12 @@ fn suppress_nan(a: f32, b: f32, ordered: f32) -> f32 {
     if a.is_nan() { without_b } else { value }
 }
 
-/// Lanes folded side by side by the short ways below.
-const SIDE_BY_SIDE: usize = 64;
+/// 1.5 · 2^23: adding it to a value below 2^22 in magnitude rounds that value to the nearest even integer, which is left
+/// in the low bits.
+pub const ROUNDER: f32 = 12_582_912.0;
+
+/// Lanes folded side by side where the order is free.
+pub const SIDE_BY_SIDE: usize = 64;
 
 /// The maximum by plain comparisons, which drop a NaN but tell neither −0 from +0 nor "all NaN" from −Inf: `None`
 /// where that matters.

@@ -164,36 +164,44 @@ pub fn feed(simd: Simd, op: AluOp, dtype: Dtype) -> Option<Feed> {
     })
 }
 
-/// Sums of small integers in fp32 lanes. A word has at most 128 channels, so every partial sum is an integer below
-/// 2^24: exact in any order, and several rows can be added as integers first.
+/// Elements of a row whose sums are kept while the rows are gone through.
+const SUMS: usize = 64;
+
+/// Sums of small integers in 32-bit lanes: several rows are added as narrower integers first, which hold their sum.
 macro_rules! integer_sums {
     ($($lane:ident $wide:ident $one:ident $several:ident;)*) => {$(
         fn $one<L: Level>(acc: &mut [u8], x: &[u8]) {
             L::run(#[inline(always)] || {
-                for (acc, &x) in f32::cells_mut(acc).iter_mut().zip($lane::cells(x)) {
-                    *acc = (f32::load(*acc) + f32::from($lane::load(x))).store();
+                for (acc, &x) in i32::cells_mut(acc).iter_mut().zip($lane::cells(x)) {
+                    *acc = i32::load(*acc).wrapping_add($lane::load(x).into()).store();
                 }
             });
         }
 
         fn $several<L: Level>(acc: &mut [u8], rows: [&[u8]; TOGETHER]) {
             L::run(#[inline(always)] || {
-                let acc = f32::cells_mut(acc);
-                let mut count = acc.len();
-                let mut cells = [&[][..]; TOGETHER];
-                for (cells, row) in cells.iter_mut().zip(rows) {
-                    *cells = $lane::cells(row);
-                    count = count.min(cells.len());
-                }
-                for cells in &mut cells {
-                    *cells = &cells[..count];
-                }
-                for (i, acc) in acc[..count].iter_mut().enumerate() {
-                    let mut sum: $wide = 0;
-                    for cells in &cells {
-                        sum += $wide::from($lane::load(cells[i]));
+                let (blocks, tail) = i32::cells_mut(acc).as_chunks_mut::<SUMS>();
+                let rows = rows.map($lane::cells);
+                for (number, block) in blocks.iter_mut().enumerate() {
+                    let mut sums = [0; SUMS];
+                    for row in &rows {
+                        let Some((now, _)) = row[number * SUMS..].split_first_chunk::<SUMS>() else {
+                            return;
+                        };
+                        for (sum, &x) in sums.iter_mut().zip(now) {
+                            *sum += $wide::from($lane::load(x));
+                        }
                     }
-                    *acc = (f32::load(*acc) + sum as f32).store();
+                    for (acc, &sum) in block.iter_mut().zip(&sums) {
+                        *acc = i32::load(*acc).wrapping_add(sum.into()).store();
+                    }
+                }
+                let done = blocks.len() * SUMS;
+                for (i, acc) in tail.iter_mut().enumerate() {
+                    for row in &rows {
+                        let x = $lane::load(row[done + i]);
+                        *acc = i32::load(*acc).wrapping_add(x.into()).store();
+                    }
                 }
             });
         }
@@ -207,6 +215,18 @@ integer_sums! {
     u16 i32 add_u16 add_rows_u16;
 }
 
+/// Rows of small integers summed into 32-bit lanes.
+pub fn integer_sum(simd: Simd, dtype: Dtype) -> Option<Fold> {
+    let (one, several): (Accumulate, AccumulateRows) = at_level!(simd, L => match dtype {
+        Dtype::Int8 => (add_i8::<L>, add_rows_i8::<L>),
+        Dtype::Uint8 => (add_u8::<L>, add_rows_u8::<L>),
+        Dtype::Int16 => (add_i16::<L>, add_rows_i16::<L>),
+        Dtype::Uint16 => (add_u16::<L>, add_rows_u16::<L>),
+        _ => return None,
+    });
+    Some(Fold { one, several })
+}
+
 /// Rows of narrow elements folded into fp32 lanes.
 pub fn fold(simd: Simd, op: AluOp, dtype: Dtype) -> Option<Fold> {
     fn of<L: Level, F: Format<Lane = f32>>(op: AluOp) -> Option<Fold> {
@@ -216,20 +236,9 @@ pub fn fold(simd: Simd, op: AluOp, dtype: Dtype) -> Option<Fold> {
             _ => return None,
         })
     }
-    fn sum<L: Level>(dtype: Dtype) -> Option<Fold> {
-        let (one, several): (Accumulate, AccumulateRows) = match dtype {
-            Dtype::Int8 => (add_i8::<L>, add_rows_i8::<L>),
-            Dtype::Uint8 => (add_u8::<L>, add_rows_u8::<L>),
-            Dtype::Int16 => (add_i16::<L>, add_rows_i16::<L>),
-            Dtype::Uint16 => (add_u16::<L>, add_rows_u16::<L>),
-            _ => return None,
-        };
-        Some(Fold { one, several })
-    }
     at_level!(simd, L => match dtype {
         Dtype::Bfloat16 => of::<L, Bf16>(op),
         Dtype::Fp16 => of::<L, F16>(op),
-        _ if op == AluOp::Add => sum::<L>(dtype),
         _ => None,
     })
 }

@@ -1,5 +1,6 @@
 //! Loops over blocks of elements, compiled once per level, format and operation.
 
+use super::float::SIDE_BY_SIDE;
 use super::format::Format;
 use super::lane::Lane;
 use super::ops::*;
@@ -129,9 +130,6 @@ pub fn accumulate_rows<L: Level, F: Format, O: Op<F::Lane>>(
         },
     );
 }
-
-/// Lanes folded side by side where the order is free.
-const SIDE_BY_SIDE: usize = 64;
 
 pub fn feed<L: Level, F: Format, O: Op<F::Lane>>(state: &mut Running, block: &[u8]) {
     L::run(

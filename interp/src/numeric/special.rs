@@ -6,6 +6,7 @@
 //! software without a platform's own tables), so the bits do not depend on the machine. Rust never contracts a multiply
 //! and an add by itself.
 
+use super::float::ROUNDER;
 use super::lane::Lane;
 use super::simd::Level;
 
@@ -17,8 +18,6 @@ const CHUNK: usize = 128;
 /// ln 2 in two parts: the first has nine bits to spare, so that its product with an exponent is exact.
 const LN2_HIGH: f32 = 0.693_145_75;
 const LN2_LOW: f32 = 1.428_606_8e-6;
-/// 1.5 · 2^23: adding it rounds to the nearest integer and leaves that integer in the low bits.
-const ROUNDER: f32 = 12_582_912.0;
 /// (e^r − 1 − r) / r² on |r| ≤ 0.3475, fitted to 2^-28 of e^r; the lowest coefficient first.
 const EXP_FIT: [f32; 5] = [0.5, 0.166_665_33, 0.041_667_245, 0.008_367_655, 0.001_386_362_5];
 
@@ -43,7 +42,7 @@ fn power_of_two(n: i32) -> f32 {
 
 /// e to the power `x` within one unit in the last place: exp(NaN) = NaN, exp(−Inf) = +0, overflow gives +Inf.
 #[inline(always)]
-fn exp<L: Level>(x: f32) -> f32 {
+pub fn exp<L: Level>(x: f32) -> f32 {
     // Outside this range the result is +Inf or +0.
     let clamped = if x > 129.0 { 129.0 } else { x };
     let clamped = if clamped < -160.0 { -160.0 } else { clamped };

@@ -380,6 +380,9 @@ impl Builder<'_> {
             fold: kernels.accumulate,
             fused: match (domain, scale) {
                 (Domain::Fp32, None) => fused::fold(self.simd, op, from),
+                (Domain::Integer { bits: 32, .. }, None) if op == AluOp::Add => {
+                    fused::integer_sum(self.simd, from)
+                }
                 _ => None,
             },
             all: all.then_some(kernels.feed),

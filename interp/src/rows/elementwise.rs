@@ -208,16 +208,32 @@ impl Elementwise {
             let room = left.min(group.saturating_sub(states[0].seen as usize).max(1));
             let (reader, writer) = (&readers[0], &writers[0]);
             let straight = room.min(reader.straight()).min(writer.straight());
-            if let How::Scan { rows: scan, first: None, .. } = how
-                && matches!(self.store, Store::Same)
-                && straight >= SIDE_BLOCK
-            {
+            if matches!(self.store, Store::Same) && straight >= SIDE_BLOCK {
                 // From row to row, without a copy.
-                let blocks = readers.each_mut().map(|r| r.next(straight, &[], &mut [], &mut []));
-                let outs = writers.each_mut().map(|writer| writer.take(straight));
-                scan(&mut states, outs, blocks);
-                left -= straight;
-                continue;
+                match how {
+                    How::Scan { rows: scan, first: None, .. } => {
+                        let blocks = Self::blocks(&mut readers, straight);
+                        let outs = writers.each_mut().map(|writer| writer.take(straight));
+                        scan(&mut states, outs, blocks);
+                        left -= straight;
+                        continue;
+                    }
+                    How::MapSum { map, sum } => {
+                        let blocks = Self::blocks(&mut readers, SIDE_BLOCK);
+                        let mut operands = blocks.into_iter().zip(scalars);
+                        let outs = writers.each_mut().map(|writer| {
+                            let out = writer.take(SIDE_BLOCK);
+                            if let Some((block, scalar)) = operands.next() {
+                                map(out, block, scalar);
+                            }
+                            &*out
+                        });
+                        sum(&mut states, outs);
+                        left -= SIDE_BLOCK;
+                        continue;
+                    }
+                    How::Scan { .. } => {}
+                }
             }
             let count = block_length(room, SIDE_BLOCK, &[*reader], Some(writer));
             let streams = (&mut readers, &mut writers);
@@ -227,6 +243,11 @@ impl Elementwise {
         for (channel, state) in channels.iter_mut().zip(states) {
             channel.running = state;
         }
+    }
+
+    /// The next elements of each row as they stand there.
+    fn blocks<'a>(readers: &mut [Reader<'a>; ROWS], count: usize) -> [&'a [u8]; ROWS] {
+        readers.each_mut().map(|reader| reader.take(count))
     }
 
     /// One block of each row, by way of the buffers.

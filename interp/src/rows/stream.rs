@@ -120,6 +120,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The next `count` elements, of which [`Reader::straight`] are lanes in the row.
+    #[inline]
+    pub fn take(&mut self, count: usize) -> &'a [u8] {
+        let at = self.cursor.position() * self.source.width;
+        self.cursor.advance(count);
+        &self.bytes.unwrap_or_default()[at..at + count * self.source.width]
+    }
+
     /// The next `count` elements as lanes, from the row itself where they stand there as such.
     pub fn next<'b>(
         &mut self,
