@@ -53,7 +53,7 @@ pub struct Refused {
 }
 
 /// The analysis, with the record of what the rules did.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Facts {
     pub table: Table,
     pub target: Target,
@@ -72,6 +72,8 @@ pub struct Facts {
     current: &'static str,
     /// Chains that every rule about them has seen.
     done: FxHashSet<Chain>,
+    /// What the rule before left.
+    draft: Option<Draft>,
 }
 
 impl Analysis<Node> for Facts {
@@ -197,12 +199,14 @@ impl Applier<Node, Facts> for Bridge {
                 continue;
             }
             let (inputs, reads) = inputs_of(&chain);
-            let mut draft = None;
             for &(number, rule) in &self.rules {
                 if graph.analysis.fuel.is_empty() {
                     break;
                 }
-                match route(graph, rule, &chain, &inputs, &reads, &mut draft) {
+                let mut draft = graph.analysis.draft.take();
+                let made = route(graph, rule, &chain, &inputs, &reads, &mut draft);
+                graph.analysis.draft = draft;
+                match made {
                     Ok(route) => {
                         let fit = Fit { number, rule, class, inputs: &inputs };
                         changed.extend(fit.unite(graph, &route));

@@ -41,6 +41,8 @@ struct Peephole<'a> {
     replaced: Vec<Option<ValueId>>,
     fuel: Fuel,
     remarks: Vec<Remark>,
+    /// What the rule before left.
+    draft: Option<Draft>,
 }
 
 /// Fuses a verified function; gives also what was spent.
@@ -71,6 +73,7 @@ pub(super) fn run(
         replaced: vec![None; func.values.len()],
         fuel,
         remarks: Vec::new(),
+        draft: None,
         func: func.clone(),
     };
     let mut body = Vec::with_capacity(func.body.len());
@@ -184,12 +187,11 @@ impl Peephole<'_> {
             self.chains(id, family.chain, &mut SmallVec::new(), &mut chains);
             for chain in &chains {
                 let Some(site) = Site::of(&self.func, chain) else { continue };
-                let mut draft = None;
                 for &rule in &family.rules {
                     if self.fuel.is_empty() {
                         return None;
                     }
-                    match site.route(rule, self.target, self.options, &mut draft) {
+                    match site.route(rule, self.target, self.options, &mut self.draft) {
                         Ok(route) => {
                             let before = self.price_of_chain(chain);
                             let after = price_of_func(&self.prices, &route);

@@ -106,7 +106,8 @@ impl Rule {
         target: &Target,
         words_only: bool,
     ) -> Result<Func, Refusal> {
-        let Draft { mut builder, args } = draft.take().unwrap_or_else(|| Draft::new(inputs));
+        let Draft { mut builder, args } =
+            draft.take().filter(|draft| draft.fits(inputs)).unwrap_or_else(|| Draft::new(inputs));
         let site = Site { links, inputs: &args, target };
         let result = match (self.build)(&mut builder, &site) {
             Ok(result) => result,
@@ -202,6 +203,11 @@ impl Draft {
         let mut builder = FuncBuilder::new("route");
         let args = inputs.iter().map(|&ty| builder.arg("x", ty.clone())).collect();
         Self { builder, args }
+    }
+
+    fn fits(&self, inputs: &[&TensorType]) -> bool {
+        self.args.len() == inputs.len()
+            && self.args.iter().zip(inputs).all(|(&arg, &ty)| self.builder.ty(arg) == Some(ty))
     }
 }
 
