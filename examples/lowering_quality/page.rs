@@ -12,10 +12,11 @@ const HEAD: &str = "# Lowering quality
 Written by `cargo run --release --example lowering_quality`; only the times depend on the machine. The programs are
 those of `examples/kernels`, at published shapes and types. *Cycles* are those of all engines together, under the
 target's profile ([costs](cost.md)): a model, nothing measured on hardware. *Work* is the time of all engines and of
-the transfers, added: what fusion makes small. *None*, *greedy* and *egg* are the ways to find fusions (`--fuse`). *Bound* is the larger of the busiest engine with one load and one store around it, and all
-transfers with one latency, for the words and descriptors that came out; *makespan* the end of the simulation. *Nodes*
-are those of the largest e-graph; *stop* says whether nothing was left to do or a limit was met. Kernels without
-cycles move data only, and count in no mean.
+the transfers, added: what fusion makes small, also where words take the place of a transfer and cycles grow. *None*,
+*greedy* and *egg* are the ways to find fusions (`--fuse`). *Bound* is the larger of the busiest engine with one load
+and one store around it, and all transfers with one latency, for the words and descriptors that came out; *makespan*
+the end of the simulation. *Nodes* are those of the largest e-graph; *stop* says whether nothing was left to do or a
+limit was met. Kernels without cycles move data only, and do not count in the means of cycles.
 ";
 
 const BY_HAND: &str = "
@@ -78,16 +79,16 @@ fn summary(out: &mut String, target: &str, rows: &[&Measured]) -> Result<(), Box
 fn table(out: &mut String, target: &str, rows: &[&Measured]) -> Result<(), Box<dyn Error>> {
     writeln!(out, "\n## {target}\n")?;
     out.push_str(
-        "| kernel | words none, greedy, egg | KB moved | cycles none | greedy | egg | ÷ none | makespan us | bound us | ÷ | nodes | stop | ms |\n",
+        "| kernel | words none, greedy, egg | KB moved | cycles none | greedy | egg | ÷ none | work us none | greedy | egg | makespan us | bound us | ÷ | nodes | stop | ms |\n",
     );
-    out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    out.push_str("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for row in rows {
         let Measured { none, greedy, egg, .. } = row;
         let ratio = row.ratio().map_or_else(String::new, |ratio| format!("{ratio:.2}"));
         let stop = if egg.limited > 0 { "limit" } else { "done" };
         writeln!(
             out,
-            "| {} | {}, {}, {} | {:.1} | {} | {} | {} | {ratio} | {:.1} | {:.1} | {:.2} | {} | {stop} | {:.1} |",
+            "| {} | {}, {}, {} | {:.1} | {} | {} | {} | {ratio} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} | {:.2} | {} | {stop} | {:.1} |",
             row.kernel,
             none.words,
             greedy.words,
@@ -96,6 +97,9 @@ fn table(out: &mut String, target: &str, rows: &[&Measured]) -> Result<(), Box<d
             none.cycles,
             greedy.cycles,
             egg.cycles,
+            none.work_ns / 1e3,
+            greedy.work_ns / 1e3,
+            egg.work_ns / 1e3,
             egg.makespan_ns / 1e3,
             egg.bound_ns / 1e3,
             egg.above_bound(),
