@@ -200,7 +200,8 @@ impl<'a> Lowering<'a> {
             .rev()
             .map(|dim| Move { count: piece.size[dim], from: piece.strides[dim], to: steps[dim] })
             .collect();
-        let from = End { tile: self.buffer(piece.buffer), offset: piece.offset };
+        let (buffer, moves) = self.sources.in_rows(piece.buffer, element, &moves);
+        let from = End { tile: self.buffer(buffer), offset: piece.offset };
         let to = End { tile: to, offset: start + offset };
         self.out.transfer(STORE_QUEUE, element, from, to, &moves);
     }
@@ -290,8 +291,9 @@ impl<'a> Lowering<'a> {
                     }
                 }
                 None => {
-                    let from = End { tile: self.buffer(load.buffer), offset: load.buffer_offset };
-                    self.out.transfer(LOAD_QUEUE, element, from, to, &load.moves);
+                    let (buffer, moves) = self.sources.in_rows(load.buffer, element, &load.moves);
+                    let from = End { tile: self.buffer(buffer), offset: load.buffer_offset };
+                    self.out.transfer(LOAD_QUEUE, element, from, to, &moves);
                 }
             }
         }

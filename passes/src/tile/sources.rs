@@ -8,7 +8,10 @@ use partita_ir::ops::{SliceRange, TensorOp};
 use partita_ir::types::Shape;
 use partita_ir::{ElemType, Func, Operand, TensorType};
 use partita_isa::Target;
+use partita_isa::dma::MAX_DIMS;
+use smallvec::{SmallVec, smallvec};
 
+use super::emit::Move;
 use super::homes::{Homes, Leftover};
 use super::view::{BufferId, View};
 use crate::expand::eval_options;
@@ -29,6 +32,9 @@ pub enum Content {
     /// before all groups.
     Copy { view: View, dtype: ElemType, after: Option<usize> },
 }
+
+/// Bytes of a row of equal elements: transfers in longer rows are no faster.
+const ROW_BYTES: u64 = 512;
 
 /// The buffers of a function and the view of each tensor.
 #[derive(Debug, Default)]
@@ -164,6 +170,54 @@ impl Sources {
     /// One element with these bits.
     pub fn element(&mut self, bits: u64, dtype: ElemType) -> Option<BufferId> {
         Some(self.constant(TensorData::splat(TensorType::scalar(dtype), bits).ok()?))
+    }
+
+    /// A transfer's buffer and moves (innermost first), changed where it reads one element again and again and
+    /// writes it side by side: a row of such elements is read instead, since transfers in short rows are slow.
+    pub fn in_rows(
+        &mut self,
+        buffer: BufferId,
+        element: u64,
+        moves: &[Move],
+    ) -> (BufferId, SmallVec<[Move; 8]>) {
+        match self.row_of(buffer, element, moves) {
+            Some(changed) => changed,
+            None => (buffer, moves.into()),
+        }
+    }
+
+    fn row_of(
+        &mut self,
+        buffer: BufferId,
+        element: u64,
+        moves: &[Move],
+    ) -> Option<(BufferId, SmallVec<[Move; 8]>)> {
+        let Content::Constant(data) = self.buffers.get(buffer.0 as usize)? else { return None };
+        let (dtype, bits) = (data.ty().dtype, data.splat_bits()?);
+        if data.len() != 1 || dtype.size_bytes() != element {
+            return None;
+        }
+        let (mut run, mut inner) = (1u64, 0);
+        for step in moves {
+            if step.count != 1 && (step.from != 0 || step.to != run.saturating_mul(element) as i64)
+            {
+                break;
+            }
+            run = run.saturating_mul(step.count);
+            inner += 1;
+        }
+        let most = ROW_BYTES / element;
+        let row = (2..=run.min(most)).rev().find(|row| run % row == 0)?;
+        let step = element as i64;
+        let mut out: SmallVec<[Move; 8]> = smallvec![Move { count: row, from: step, to: step }];
+        out.push(Move { count: run / row, from: 0, to: row as i64 * step });
+        out.extend(moves[inner..].iter().copied());
+        out.retain(|step| step.count != 1);
+        if out.len() > MAX_DIMS {
+            return None;
+        }
+        let row = TensorData::splat(TensorType::new([most], dtype), bits).ok()?;
+        Some((self.constant(row), out))
     }
 
     fn moved(
