@@ -29,9 +29,9 @@ fn kernels_on_cayman() {
     let work = geometric_mean(rows.iter().map(|row| row.egg.work_ns / row.none.work_ns));
     assert!(work <= 0.85, "{work:.3} of the work without fusion");
     for row in &rows {
-        let work = [&row.egg, &row.greedy, &row.none].map(|figures| figures.work_ns);
-        // Forms are weighed before the schedule, which gives some words to another engine.
-        assert!(work.is_sorted_by(|less, more| *less <= more * 1.01), "{}: {work:?}", row.kernel);
+        let time =
+            [&row.egg, &row.greedy, &row.none].map(|figures| figures.work_ns + figures.makespan_ns);
+        assert!(time.is_sorted_by(|less, more| *less <= more + 0.5), "{}: {time:?}", row.kernel);
         let hand =
             by_hand.get(&row.kernel).unwrap_or_else(|| panic!("{}: not by hand", row.kernel));
         assert!(hand.bound_ns().expect("engines") > 0.0);

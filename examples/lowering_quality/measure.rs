@@ -154,7 +154,7 @@ fn figures(func: &Func, target: &str, mode: Mode) -> Result<Figures, Box<dyn Err
         words: cost.engines.iter().map(|engine| engine.words).sum(),
         bytes: cost.dma.bytes,
         cycles: cost.engines.iter().map(|engine| engine.cycles).sum(),
-        work_ns: cost.engines.iter().map(|engine| engine.busy_ns).sum::<f64>() + cost.dma.busy_ns,
+        work_ns: cost.work_ns(),
         bound_ns: cost.bound_ns,
         makespan_ns: timeline.makespan_ps as f64 / 1e3,
         nodes: counts("e-nodes").into_iter().max().unwrap_or_default(),

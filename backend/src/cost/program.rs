@@ -84,6 +84,11 @@ impl ProgramCost {
         }
     }
 
+    /// The time of all engines and of the transfers, added, in nanoseconds.
+    pub fn work_ns(&self) -> f64 {
+        self.engines.iter().map(|engine| engine.busy_ns).sum::<f64>() + self.dma.busy_ns
+    }
+
     /// The priced cycles of an engine; 0 for one without words.
     pub fn cycles(&self, engine: Engine) -> u64 {
         self.engines.iter().find(|cost| cost.engine == engine.name()).map_or(0, |cost| cost.cycles)

@@ -6,6 +6,7 @@
 
 use partita_backend::cost::{Profile, ProgramCost};
 use partita_backend::program::Meta;
+use partita_backend::timeline::simulate;
 use partita_ir::{Func, Module};
 
 use super::{Context, Pipeline};
@@ -63,8 +64,9 @@ pub(super) fn best(
     chosen
 }
 
-/// The time of all engines and of the transfers, added, in picoseconds, of what the rest of the default pipeline makes
-/// of a form; nothing where it cannot be lowered.
+/// What the rest of the default pipeline makes of a form, in picoseconds: the time of all engines and of the transfers,
+/// added, and the end of the simulation, since work that waits for work is not done sooner. Nothing where the form
+/// cannot be lowered.
 fn time(form: &Func, options: &FuseOptions, cx: &Context) -> Option<u64> {
     let mut rest = Pipeline::default().fusing(options.mode);
     let here = rest.passes.iter().position(|run| run.pass.name == options.pass())?;
@@ -76,7 +78,8 @@ fn time(form: &Func, options: &FuseOptions, cx: &Context) -> Option<u64> {
     let lowered = rest.run(&module, &mut trial, false, &mut ()).ok()?;
     let program =
         partita_backend::emit::emit(lowered.funcs.first()?, cx.target, Meta::default()).ok()?;
-    let cost = ProgramCost::new(&program, Profile::of(cx.target.generation));
-    let busy: f64 = cost.engines.iter().map(|engine| engine.busy_ns).sum();
-    Some(((busy + cost.dma.busy_ns) * 1e3).round() as u64)
+    let profile = Profile::of(cx.target.generation);
+    let work = ProgramCost::new(&program, profile).work_ns();
+    let timeline = simulate(&program, profile).ok()?;
+    Some(((work * 1e3).round() as u64).saturating_add(timeline.makespan_ps))
 }
