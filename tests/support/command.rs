@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest that any answer may take; a debug build on a loaded machine is slow.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A directory of its own for each test, removed at the end.
 pub struct Dir(pub PathBuf);

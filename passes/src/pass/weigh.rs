@@ -71,8 +71,6 @@ fn time(form: &Func, options: &FuseOptions, cx: &Context) -> Option<u64> {
     let mut rest = Pipeline::default().fusing(options.mode);
     let here = rest.passes.iter().position(|run| run.pass.name == options.pass())?;
     rest.passes.drain(..=here);
-    // The order of words changes nothing of how long they take together.
-    rest.passes.retain(|run| run.pass.name != "schedule");
     let module = Module { target: None, funcs: vec![form.clone()] };
     let mut trial = Context { settings: cx.settings, ..Context::new(cx.target) };
     let lowered = rest.run(&module, &mut trial, false, &mut ()).ok()?;
