@@ -19,7 +19,7 @@ use super::contained::is_self_contained;
 use super::items::{Items, Waits};
 
 /// Items of a stretch at most, each of which is compared with all others.
-const LONGEST: usize = 64;
+const LONGEST: usize = 256;
 
 /// What an item does, for some partitions at a time.
 pub(super) enum Local {
