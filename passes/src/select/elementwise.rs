@@ -29,7 +29,10 @@ pub fn elementwise(
         ElementwiseOp::Select => {
             row_select(inputs, out, target).or_else(|_| select(left, data, out, target))
         }
-        ElementwiseOp::Reciprocal => one_source(Opcode::Reciprocal, left, out, target),
+        ElementwiseOp::Reciprocal => {
+            needs_number(out)?;
+            one_source(Opcode::Reciprocal, left, out, target)
+        }
         ElementwiseOp::Exp => {
             let word = scalar_word(Opcode::Exponential, AluOp::Bypass, left.dtype, out);
             let word = needs_number(out).and(float_operand(left)).map(|()| word)?;
