@@ -78,6 +78,14 @@ fn rebase(inst: &Instruction, field: &str, base: u64) -> Instruction {
     Instruction::decode(&Word(bytes))
 }
 
+/// Says whether every tile finds its place.
+///
+/// # Errors
+/// As [`place`].
+pub fn can_place(func: &Func, target: &Target) -> Result<(), Vec<Diagnostic>> {
+    addresses(func, target).map(|_| ())
+}
+
 /// The address of every tile, by value.
 fn addresses(func: &Func, target: &Target) -> Result<Vec<u64>, Vec<Diagnostic>> {
     let mut out = vec![0; func.values.len()];

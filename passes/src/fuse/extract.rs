@@ -230,16 +230,15 @@ impl<'a> Needed<'a> {
             classes,
             users: vec![0; count],
             places: vec![0; count],
-            cost: total(classes, &choice, roots)?,
+            cost: 0,
             seen: vec![0; count],
             search: 0,
             choice,
         };
-        needed.arrange(roots)?;
-        for class in order(classes, &needed.choice, roots)? {
-            for &child in &needed.node(class)?.children {
-                needed.users[child] += 1;
-            }
+        for class in needed.arrange(roots)? {
+            let node = needed.node(class)?;
+            needed.cost = needed.cost.saturating_add(node.cost);
+            node.children.iter().for_each(|&child| needed.users[child] += 1);
         }
         roots.iter().for_each(|&root| needed.users[root] += 1);
         Some(needed)

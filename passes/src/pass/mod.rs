@@ -13,7 +13,7 @@ use partita_isa::Target;
 use crate::canonicalize::canonicalize;
 use crate::expand::legalize;
 use crate::fuse::{FuseOptions, Mode, fuse};
-use crate::place::place;
+use crate::place::{can_place, place};
 use crate::remark::{Remark, RemarkKind};
 use crate::rewrite::Fuel;
 use crate::schedule::schedule;
@@ -245,7 +245,7 @@ fn run_fuse(func: &Func, cx: &mut Context, words_only: bool) -> Result<Func, Vec
         ("e-nodes", stats.nodes),
         ("limits hit", stats.limited),
     ];
-    let pass = if words_only { "fuse-words" } else { "fuse" };
+    let pass = options.pass();
     cx.stats.extend(rows.map(|(name, count)| (pass, name, count)));
     cx.remarks.extend(fused.remarks);
     Ok(fused.func)
@@ -274,7 +274,7 @@ fn run_tile(func: &Func, cx: &mut Context) -> Result<Func, Vec<Diagnostic>> {
     for &share in shares {
         // A tiling counts only if it can be placed.
         let tiled = tile(func, &cx.target, share, cx.settings.tile.apart);
-        let placed = tiled.and_then(|tiled| place(&tiled.func, &cx.target).map(|_| tiled));
+        let placed = tiled.and_then(|tiled| can_place(&tiled.func, &cx.target).map(|()| tiled));
         match placed {
             Ok(tiled) => {
                 cx.stats.push(("tile", "operations", tiled.func.body.len() as u64));

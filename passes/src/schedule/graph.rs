@@ -50,9 +50,7 @@ pub fn graph(func: &Func) -> Graph {
         before.clear();
         for (field, value) in fields.iter().zip(body.value_operands()) {
             let write = is_written(field);
-            if func.ty(value).as_tile().is_some_and(|ty| ty.space != Space::Hbm)
-                && !tiles.contains(&value)
-            {
+            if super::on_chip(func, value) && !tiles.contains(&value) {
                 tiles.push(value);
             }
             let Some(last) = last_writes[value.index()] else { continue };

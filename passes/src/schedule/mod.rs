@@ -63,15 +63,17 @@ pub fn schedule(func: &Func, target: &Target) -> Scheduled {
     let Some(model) = Model::new(func, &graph, target) else { return unchanged(0) };
     let small = graph.node_count() <= SIMULATED;
     let in_order = list::in_order(&graph, &model).makespan;
-    let before = simulated(func, target).filter(|_| small).unwrap_or(in_order);
+    let of_program = || simulated(&place(func, target).ok()?, target);
+    let before = if small { of_program() } else { None }.unwrap_or(in_order);
     let mut best = unchanged(before);
     let horizons: &[Option<u64>] = if small { &[None, Some(HORIZON)] } else { &[None] };
     for &horizon in horizons {
-        let Some((order, scheduled)) = placeable(func, &graph, &model, target, horizon) else {
+        let Some((order, [scheduled, placed])) = placeable(func, &graph, &model, target, horizon)
+        else {
             continue;
         };
         let after = match small {
-            true => simulated(&scheduled, target),
+            true => simulated(&placed, target),
             false => Some(order.makespan),
         };
         if let Some(after) = after.filter(|&after| after < best.after) {
@@ -84,27 +86,27 @@ pub fn schedule(func: &Func, target: &Target) -> Scheduled {
     best
 }
 
-/// The order with the most room whose tiles can be placed.
+/// The order with the most room whose tiles can be placed; the function in it, without addresses and with them.
 fn placeable(
     func: &Func,
     graph: &Graph,
     model: &Model,
     target: &Target,
     horizon: Option<u64>,
-) -> Option<(Order, Func)> {
+) -> Option<(Order, [Func; 2])> {
     let room = target.generation.sbuf_usable().saturating_sub(SCRATCH_BYTES);
     ROOMS.iter().find_map(|share| {
         let order = list::list(func, graph, model, room * share / 100, horizon);
         let scheduled = reordered(func, graph, &order);
         debug_assert_eq!(check(func, &scheduled), Ok(()));
-        place(&scheduled, target).is_ok().then_some((order, scheduled))
+        let placed = place(&scheduled, target).ok()?;
+        Some((order, [scheduled, placed]))
     })
 }
 
-/// The makespan of the program that a function becomes, in picoseconds.
-fn simulated(func: &Func, target: &Target) -> Option<u64> {
-    let placed = place(func, target).ok()?;
-    let ordered = sync(&placed, target).ok()?;
+/// The makespan of the program that a placed function becomes, in picoseconds.
+fn simulated(placed: &Func, target: &Target) -> Option<u64> {
+    let ordered = sync(placed, target).ok()?;
     let program = emit(&ordered, *target, Meta::default()).ok()?;
     let profile = Profile::of(target.generation);
     simulate(&program, profile).ok().map(|timeline| timeline.makespan_ps)
@@ -132,12 +134,12 @@ fn reordered(func: &Func, graph: &Graph, order: &Order) -> Func {
     let (mut body, mut rest) = (Vec::with_capacity(func.body.len()), Vec::new());
     for (id, op) in func.body_ops() {
         match &op.kind {
-            OpKind::Machine(MachineOp::Alloc { .. }) if on_chip(func, op.result()).is_some() => {
-                if let Some(value) = op.result() {
-                    homes[value.index()] = Some(id);
+            OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. }) => {
+                match op.result().filter(|&value| on_chip(func, value)) {
+                    Some(value) => homes[value.index()] = Some(id),
+                    None => body.push(id),
                 }
             }
-            OpKind::Machine(MachineOp::Alloc { .. } | MachineOp::Constant { .. }) => body.push(id),
             OpKind::Machine(_) => {}
             _ => rest.push(id),
         }
@@ -164,6 +166,7 @@ fn reordered(func: &Func, graph: &Graph, order: &Order) -> Func {
     out
 }
 
-fn on_chip(func: &Func, value: Option<ValueId>) -> Option<ValueId> {
-    value.filter(|&value| func.ty(value).as_tile().is_some_and(|ty| ty.space != Space::Hbm))
+/// True of a tile outside main memory.
+fn on_chip(func: &Func, value: ValueId) -> bool {
+    func.ty(value).as_tile().is_some_and(|ty| ty.space != Space::Hbm)
 }

@@ -161,9 +161,11 @@ fn plan_groups(chooser: &Chooser<'_>) -> Result<Vec<Planned>, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     while let Some(group) = waiting.pop() {
         if group.ops.iter().any(|member| lower::has_own_tiling(func, member)) {
-            let regions = plan::regions(func, &group).into_iter();
-            let regions = regions.map(|region| (size::whole(&region), region));
-            let regions = regions.map(|(size, region)| (region, size)).collect();
+            let whole = |region: Region| {
+                let size = size::whole(&region);
+                (region, size)
+            };
+            let regions = plan::regions(func, &group).into_iter().map(whole).collect();
             planned.push(Planned { group, regions, tried: Vec::new() });
             continue;
         }
@@ -176,7 +178,10 @@ fn plan_groups(chooser: &Chooser<'_>) -> Result<Vec<Planned>, Vec<Diagnostic>> {
                     regions.push((region, size));
                     tried.push((candidates, best));
                 }
-                None => fits = false,
+                None => {
+                    fits = false;
+                    break;
+                }
             }
         }
         if fits {
