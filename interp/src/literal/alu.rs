@@ -72,14 +72,7 @@ impl Alu {
         let one = match (domain, op) {
             (Domain::Fp32, AluOp::Divide) => Some(divide as fn(u64, u64) -> u64),
             (Domain::Fp32, AluOp::Mod) => Some(remainder as fn(u64, u64) -> u64),
-            (Domain::Fp32, _) => table::float(Simd::PORTABLE, op).map(|kernels| kernels.one),
-            (Domain::Moved | Domain::Bits, _) => {
-                table::bits(op, dtype.size()).map(|kernels| kernels.one)
-            }
-            (Domain::Integer { signed, bits }, _) => {
-                table::integer(Simd::PORTABLE, op, signed, usize::from(bits) / 8)
-                    .map(|kernels| kernels.one)
-            }
+            _ => table::of(Simd::PORTABLE, domain, op, dtype).map(|kernels| kernels.one),
         };
         let one = one.ok_or(Fault::Unsupported("operation"))?;
         let saturates = engine == Engine::Dve && conventions.has(Alternative::DveSaturates);

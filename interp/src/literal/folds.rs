@@ -13,7 +13,7 @@ use crate::plan::{Seed, alu, dtype, fold_op, group, identity, lane, seed};
 
 use super::alu::{Alu, computed, last_bit};
 use super::numbers::{bits, bounds, float, low, number};
-use super::{Literal, Sink, Source, Stream};
+use super::{Literal, Sink, Source};
 
 impl Literal<'_> {
     /// TensorReduce, its transposed forms, and the packed BF16 forms of SUNDA.
@@ -21,11 +21,14 @@ impl Literal<'_> {
         use Opcode::*;
         let channels = usize::from(body.num_active_channels);
         let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
-        let (stream, mut src) = self.source(&body.src_mem_pattern, from, channels)?;
+        let stream = self.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, to, channels)?;
-        if matches!(self.opcode, TransposeTensorReduceArithOp | TransposeTensorReduceBitvecOp) {
-            src = Source::Held(self.transposed(&stream, channels)?);
-        }
+        let src = match self.opcode {
+            TransposeTensorReduceArithOp | TransposeTensorReduceBitvecOp => {
+                Source::Held(self.transposed(&stream, channels)?)
+            }
+            _ => Source::Rows(stream),
+        };
         let op = alu(body.op)?;
         let domain = self.domain(&[op], &[from], to);
         let width = lane(domain, from);
@@ -66,7 +69,7 @@ impl Literal<'_> {
     pub fn scan(&mut self, body: &TensorReduce) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
-        let (_, src) = self.source(&body.src_mem_pattern, from, channels)?;
+        let src = Source::Rows(self.source(&body.src_mem_pattern, from, channels)?);
         let dst = self.destination(&body.dst_mem_pattern, to, channels)?;
         let op = alu(body.op)?;
         let domain = self.domain(&[op], &[from], to);
@@ -94,14 +97,14 @@ impl Literal<'_> {
         Ok(())
     }
 
-    /// The accumulator of a channel (OQ-28).
-    fn accumulator(&self, src: &Stream, dst: &Stream, channel: usize) -> usize {
+    /// The accumulator of a channel (OQ-28), from the first partitions of source and destination.
+    fn accumulator(&self, [src, dst]: [usize; 2], channel: usize) -> usize {
         let first = if self.has(Alternative::AccumulatorOfSource) {
-            src.place.partition
+            src
         } else if self.has(Alternative::AccumulatorOfChannel) {
             0
         } else {
-            dst.place.partition
+            dst
         };
         (first + channel) % PARTITIONS
     }
@@ -111,11 +114,11 @@ impl Literal<'_> {
         &self,
         seed: Seed,
         loads: &[u64],
-        [src, dst]: [&Stream; 2],
+        partitions: [usize; 2],
         channels: usize,
     ) -> Vec<(usize, f32)> {
         let start = |channel| {
-            let index = self.accumulator(src, dst, channel);
+            let index = self.accumulator(partitions, channel);
             let value = match seed {
                 Seed::Accumulator => self.machine.accumulators[index],
                 Seed::Value(value) => value,
@@ -130,8 +133,10 @@ impl Literal<'_> {
     pub fn cache(&mut self, body: &TensorScalar) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
-        let (stream, src) = self.source(&body.src_mem_pattern, from, channels)?;
+        let stream = self.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, to, channels)?;
+        let partitions = [stream.place.partition, dst.place.partition];
+        let src = Source::Rows(stream);
         let (op0, op1) = (alu(body.op0)?, alu(body.op1)?);
         let fold = CacheFold {
             first: self.alu(op0, Domain::Fp32, from)?,
@@ -142,7 +147,7 @@ impl Literal<'_> {
         let wide = self.has(Alternative::CacheWide) && from.is_int();
         let [scalars, loads] = self.cache_scalars(body, channels)?;
         let seed = seed(body.accumulator_cmd, identity(op1))?.unwrap_or(Seed::Accumulator);
-        let seeds = self.seeds(seed, &loads, [&stream, &dst], channels);
+        let seeds = self.seeds(seed, &loads, partitions, channels);
         let mut states: Vec<f64> = seeds.iter().map(|&(_, value)| f64::from(value)).collect();
         let mut exact: Vec<u64> = seeds.iter().map(|&(_, value)| bits(value)).collect();
         let emits_each = self.opcode == Opcode::TensorScalarCacheCumulative;
@@ -181,11 +186,13 @@ impl Literal<'_> {
     pub fn exponential(&mut self, body: &TensorScalar) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
-        let (stream, src) = self.source(&body.src_mem_pattern, from, channels)?;
+        let stream = self.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, to, channels)?;
+        let partitions = [stream.place.partition, dst.place.partition];
+        let src = Source::Rows(stream);
         let [scalars, loads] = self.cache_scalars(body, channels)?;
         let seed = seed(body.accumulator_cmd, 0.0)?;
-        let seeds = self.seeds(seed.unwrap_or(Seed::Value(0.0)), &loads, [&stream, &dst], channels);
+        let seeds = self.seeds(seed.unwrap_or(Seed::Value(0.0)), &loads, partitions, channels);
         let mut sums: Vec<u64> = seeds.iter().map(|&(_, value)| bits(value)).collect();
         let (numbers, conventions) = (self.numbers, self.conventions);
         let sum = self.alu(AluOp::Add, Domain::Fp32, from)?;
@@ -210,7 +217,7 @@ impl Literal<'_> {
         use Alternative::*;
         let channels = usize::from(body.num_active_channels);
         let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
-        let (stream, _) = self.source(&body.src_mem_pattern, from, channels)?;
+        let stream = self.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, to, 1)?;
         let reduce = ReduceOp::from_code(body.reduce_op).ok_or(Fault::Unsupported("operation"))?;
         let domain = Domain::of_cross_lane(self.opcode, reduce, from);

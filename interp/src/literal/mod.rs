@@ -2,7 +2,8 @@
 //!
 //! The plans and their loops know the assumed conventions alone and are fast. What a word does under others is said
 //! here once, one element at a time; a word that no chosen alternative reaches keeps to its plan. Under the assumed
-//! conventions both give the same bits, which `tests/literal.rs` holds against each other.
+//! conventions both give the same bits, which `tests/conformance.rs` and `tests/addresses.rs` hold
+//! against each other.
 
 mod alu;
 mod folds;
@@ -106,13 +107,12 @@ impl Literal<'_> {
         pattern: &Pattern<D>,
         dtype: Dtype,
         channels: usize,
-    ) -> Result<(Stream, Source), Fault> {
+    ) -> Result<Stream, Fault> {
         let resolver = self.resolver();
-        let stream = match resolver.gather(pattern, dtype, channels)? {
-            Some(gather) => Stream::gathered(self.machine, &gather, channels)?,
-            None => Stream::new(&resolver.source(pattern, dtype, channels)?)?,
-        };
-        Ok((stream.clone(), Source::Rows(stream)))
+        match resolver.gather(pattern, dtype, channels)? {
+            Some(gather) => Stream::gathered(self.machine, &gather, channels),
+            None => Stream::new(&resolver.source(pattern, dtype, channels)?),
+        }
     }
 
     fn destination<const D: usize>(

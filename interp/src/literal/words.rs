@@ -49,8 +49,8 @@ impl Literal<'_> {
     ) -> Result<(), Fault> {
         let dtypes @ [dtype0, dtype1] = dtype_pair(pair)?;
         let out = dtype(out)?;
-        let (_, src0) = self.source(src0, dtype0, channels)?;
-        let (_, src1) = self.source(src1, dtype1, channels)?;
+        let src0 = Source::Rows(self.source(src0, dtype0, channels)?);
+        let src1 = Source::Rows(self.source(src1, dtype1, channels)?);
         let dst = self.destination(dst, out, channels)?;
         let domain = self.domain(&[op], &dtypes, out);
         let (alu, numbers) = (self.alu(op, domain, dtype0)?, self.numbers);
@@ -66,8 +66,8 @@ impl Literal<'_> {
         let channels = usize::from(body.num_active_channels);
         let [predicate, data] = dtype_pair(body.in0_in1_dtype)?;
         let out = dtype(body.out_dtype)?;
-        let (_, src0) = self.source(&body.src0_mem_pattern, predicate, channels)?;
-        let (_, src1) = self.source(&body.src1_mem_pattern, data, channels)?;
+        let src0 = Source::Rows(self.source(&body.src0_mem_pattern, predicate, channels)?);
+        let src1 = Source::Rows(self.source(&body.src1_mem_pattern, data, channels)?);
         let dst = self.destination(&body.dst_mem_pattern, out, channels)?;
         let domain = self.domain(&[AluOp::Bypass], &[data], out);
         let numbers = self.numbers;
@@ -83,7 +83,7 @@ impl Literal<'_> {
     pub fn copy(&mut self, body: &TensorReduce) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
-        let (_, src) = self.source(&body.src_mem_pattern, from, channels)?;
+        let src = Source::Rows(self.source(&body.src_mem_pattern, from, channels)?);
         let dst = self.destination(&body.dst_mem_pattern, to, channels)?;
         let domain = self.domain(&[AluOp::Bypass], &[from], to);
         let (numbers, conventions) = (self.numbers, self.conventions);
@@ -102,7 +102,7 @@ impl Literal<'_> {
     pub fn shuffle(&mut self, body: &TensorReduce) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let kind = dtype(body.in_dtype)?;
-        let (stream, _) = self.source(&body.src_mem_pattern, kind, channels)?;
+        let stream = self.source(&body.src_mem_pattern, kind, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, kind, channels)?;
         let held = stream.hold(self.machine, channels)?;
         let lanes = self.lanes(channels, |entry| match entry {
@@ -119,7 +119,7 @@ impl Literal<'_> {
     pub fn transpose(&mut self, body: &TensorReduce) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let kind = dtype(body.in_dtype)?;
-        let (stream, _) = self.source(&body.src_mem_pattern, kind, channels)?;
+        let stream = self.source(&body.src_mem_pattern, kind, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, kind, channels)?;
         let held = self.transposed(&stream, channels)?;
         let mut lanes: Vec<Lane> = (0..channels).map(Lane::From).collect();
@@ -175,7 +175,7 @@ impl Literal<'_> {
     pub fn tensor_scalar(&mut self, body: &TensorScalar) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let (from, to) = (dtype(body.in_dtype)?, dtype(body.out_dtype)?);
-        let (stream, mut src) = self.source(&body.src_mem_pattern, from, channels)?;
+        let stream = self.source(&body.src_mem_pattern, from, channels)?;
         let dst = self.destination(&body.dst_mem_pattern, to, channels)?;
         let ops = [alu(body.op0)?, alu(body.op1)?];
         let assumed = Domain::of(self.opcode, self.engine, &ops, &[from], to);
@@ -200,9 +200,10 @@ impl Literal<'_> {
             }
         }
         let moves = self.opcode == Opcode::TransposeTensorScalarArithOp;
-        if moves {
-            src = Source::Held(self.transposed(&stream, channels)?);
-        }
+        let src = match moves {
+            true => Source::Held(self.transposed(&stream, channels)?),
+            false => Source::Rows(stream),
+        };
         let before = moves && self.has(Alternative::PointerBefore);
         let numbers = self.numbers;
         self.run(channels, [Some(&src), None], 1, &dst, |channel, number, [x, _]| {
@@ -231,8 +232,8 @@ impl Literal<'_> {
         let channels = usize::from(body.num_active_channels);
         let [dtype0, dtype1] = dtype_pair(body.in0_in1_dtype)?;
         let out = dtype(body.out_dtype)?;
-        let (_, src0) = self.source(&body.src0_mem_pattern, dtype0, channels)?;
-        let (_, src1) = self.source(&body.src1_mem_pattern, dtype1, channels)?;
+        let src0 = Source::Rows(self.source(&body.src0_mem_pattern, dtype0, channels)?);
+        let src1 = Source::Rows(self.source(&body.src1_mem_pattern, dtype1, channels)?);
         let dst = self.destination(&body.dst_mem_pattern, out, channels)?;
         let ops = [alu(body.op0)?, alu(body.op1)?];
         let domain = self.domain(&ops, &[dtype0, dtype1], out);
@@ -258,7 +259,7 @@ impl Literal<'_> {
     pub fn select(&mut self, body: &TensorScalarSelect) -> Result<(), Fault> {
         let channels = usize::from(body.num_active_channels);
         let kind = dtype(body.dtype)?;
-        let (_, src) = self.source(&body.src0_mem_pattern, kind, channels)?;
+        let src = Source::Rows(self.source(&body.src0_mem_pattern, kind, channels)?);
         let dst = self.destination(&body.dst_mem_pattern, kind, channels)?;
         let width = dtype(body.pred_imm_dtype)?.size();
         let resolve = |source, slot, width| -> Result<Immediate, Fault> {

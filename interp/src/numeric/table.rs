@@ -3,7 +3,7 @@
 //! Every table names every operation, also those without a meaning in its domain: a new operation does not compile
 //! until each table says what it is.
 
-use partita_isa::AluOp;
+use partita_isa::{AluOp, Domain, Dtype};
 
 use super::format::Format;
 use super::kernels::*;
@@ -171,6 +171,16 @@ macro_rules! kernels {
             $($none)* => None,
         }
     };
+}
+
+/// An operation in a domain; `None` where it has no meaning there. Bits are as wide as the dtype.
+#[inline]
+pub fn of(simd: Simd, domain: Domain, op: AluOp, dtype: Dtype) -> Option<&'static Kernels> {
+    match domain {
+        Domain::Moved | Domain::Bits => bits(op, dtype.size()),
+        Domain::Fp32 => float(simd, op),
+        Domain::Integer { signed, bits } => integer(simd, op, signed, usize::from(bits) / 8),
+    }
 }
 
 /// The fp32 domain (rules N-3, N-6, N-7); `None` for an operation that has no meaning there.

@@ -163,14 +163,7 @@ impl Builder<'_> {
         op: AluOp,
         dtype: Dtype,
     ) -> Result<&'static Kernels, Fault> {
-        match domain {
-            Domain::Moved | Domain::Bits => table::bits(op, dtype.size()),
-            Domain::Fp32 => table::float(self.simd, op),
-            Domain::Integer { signed, bits } => {
-                table::integer(self.simd, op, signed, usize::from(bits) / 8)
-            }
-        }
-        .ok_or(Fault::Unsupported("operation"))
+        table::of(self.simd, domain, op, dtype).ok_or(Fault::Unsupported("operation"))
     }
 
     fn tensor_tensor(&self, body: &TensorTensor) -> Result<Plan, Fault> {
