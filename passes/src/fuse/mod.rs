@@ -7,7 +7,8 @@
 //! pattern is cut in two. Limits are on nodes and iterations; the
 //! result does not depend on the machine it was made on.
 //!
-//! The form is never dearer, under the same prices, than what [`peephole`] finds without an e-graph.
+//! The form is never dearer, under the same prices, than what [`peephole`] finds without an e-graph, unless rewrites are
+//! counted.
 //!
 //! Function, arguments, results and the names of surviving values stay as they are.
 
