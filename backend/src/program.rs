@@ -41,6 +41,16 @@ pub enum Slot {
     Dma(u8),
 }
 
+impl Slot {
+    /// The list that its items are in.
+    pub const fn place(self) -> Place {
+        match self {
+            Self::Word(engine) => Place::Words(engine),
+            Self::Dma(_) => Place::Dma,
+        }
+    }
+}
+
 /// Bytes that are in HBM when the program starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataBlock {

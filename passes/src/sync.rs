@@ -17,9 +17,7 @@ use partita_ir::ops::{DmaOp, InstOp, MachineOp, OpKind};
 use partita_ir::{Diagnostic, Func};
 use partita_isa::address::Memory;
 use partita_isa::dma::{Descriptor, DmaAddr, DmaSpace, DmaWait, MAX_WAITS};
-use partita_isa::{
-    AluOp, Dtype, Engine, Instruction, Opcode, Pattern, SubDim, Target, UpdateMode, WaitMode,
-};
+use partita_isa::{Dtype, Engine, Instruction, Opcode, Pattern, Target, UpdateMode, WaitMode};
 
 use crate::intervals::History;
 pub use crate::intervals::{Access, Region};
@@ -297,14 +295,7 @@ fn prepare_scratch(func: &mut Func, target: &Target, engines: &[Engine]) {
 /// A one-byte copy of an engine's slot onto itself.
 fn carrier(func: &mut Func, target: &Target, engine: Engine) -> OpId {
     let slot = scratch::slot(engine, target.generation);
-    let word = One {
-        opcode: Opcode::Copy,
-        op: AluOp::Bypass,
-        input: Dtype::Uint8,
-        out: Dtype::Uint8,
-        op_dim: SubDim::Unused,
-        negated: false,
-    };
+    let word = One::moving(Opcode::Copy, Dtype::Uint8, Dtype::Uint8);
     let inst = word.word(1, Pattern::contiguous(slot, 1), Pattern::contiguous(slot, 1));
     let op = MachineOp::Inst(Box::new(InstOp {
         engine: Some(engine),

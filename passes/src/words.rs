@@ -67,6 +67,11 @@ pub struct One {
 }
 
 impl One {
+    /// A word that moves elements, or converts them.
+    pub const fn moving(opcode: Opcode, input: Dtype, out: Dtype) -> Self {
+        Self { opcode, op: AluOp::Bypass, input, out, op_dim: SubDim::Unused, negated: false }
+    }
+
     pub fn word(&self, channels: u8, src: Pattern<4>, dst: Pattern<4>) -> Instruction {
         Instruction::new(
             self.opcode,

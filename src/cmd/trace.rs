@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use partita::backend::program::{Place, Program, Slot};
+use partita::backend::program::{Program, Slot};
 use partita::backend::timeline::{Item, Timeline, item_name};
 use partita::ir::{Func, Source};
 use serde_json::{Value, json};
@@ -152,11 +152,7 @@ impl Trace<'_> {
                 })
             }
         };
-        let list = match item.slot {
-            Slot::Word(engine) => Place::Words(engine),
-            Slot::Dma(_) => Place::Dma,
-        };
-        if let Some(source) = sources.of(list, item.place as usize) {
+        if let Some(source) = sources.of(item.slot.place(), item.place as usize) {
             say("source", source.into());
             if let Some(&line) = self.lines.get(source) {
                 say("line", line.into());

@@ -26,10 +26,7 @@ pub fn print_with(
     let mut taken: BTreeMap<Place, usize> = BTreeMap::new();
     let mut queues = Queues::new(program);
     for &slot in &program.order {
-        let place = match slot {
-            Slot::Word(engine) => Place::Words(engine),
-            Slot::Dma(_) => Place::Dma,
-        };
+        let place = slot.place();
         let index = match slot {
             Slot::Word(_) => next(&mut taken, place),
             Slot::Dma(queue) => match queues.next(queue) {

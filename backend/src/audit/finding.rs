@@ -7,7 +7,7 @@ use partita_ir::{Diagnostic, Span};
 use serde::Serialize;
 
 use super::access::Space;
-use crate::program::{Place, Program, Slot};
+use crate::program::{Program, Slot};
 
 /// An item of a queue as a reader finds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,10 +68,7 @@ impl std::fmt::Display for Bytes {
 impl ItemRef {
     /// The item at `index` of the queue `slot`; `at` is its index in [`Program::dma`] or among the engine's words.
     pub(super) fn new(program: &Program, slot: Slot, index: usize, at: usize) -> Self {
-        let place = match slot {
-            Slot::Word(engine) => Place::Words(engine),
-            Slot::Dma(_) => Place::Dma,
-        };
+        let place = slot.place();
         let holds = |symbol: &&crate::program::Symbol| {
             let first = symbol.first as usize;
             symbol.place == place && first <= at && at - first < symbol.count as usize

@@ -3,7 +3,7 @@
 use partita_ir::ElemType;
 use partita_ir::literal::int_from_bits;
 use partita_ir::ops::ElementwiseOp;
-use partita_isa::{AluOp, Dtype, Engine, Opcode, ReverseOps, SubDim, Target};
+use partita_isa::{AluOp, Dtype, Engine, Opcode, ReverseOps, Target};
 
 use super::{
     Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, holds, is_small_int, legal, literal_f32,
@@ -313,14 +313,7 @@ pub(super) fn one_source(
     out: ElemType,
     target: &Target,
 ) -> Result<Form, NotCore> {
-    let word = One {
-        opcode,
-        op: AluOp::Bypass,
-        input: input.dtype.machine(),
-        out: out.machine(),
-        op_dim: SubDim::Unused,
-        negated: false,
-    };
+    let word = One::moving(opcode, input.dtype.machine(), out.machine());
     legal(&word.word(SAMPLE_CHANNELS, sample(0, 1), sample(1, 1)), target, Engine::Dve)?;
     Ok(Form::Move { word, tensor: 0 })
 }

@@ -2,9 +2,10 @@
 
 use partita_ir::ElemType;
 use partita_ir::ops::ElementwiseOp;
-use partita_isa::{AluOp, Engine, Opcode, SubDim, Target};
+use partita_isa::{AluOp, Engine, Opcode, Target};
 
 use super::{Form, Input, InputKind, NotCore, SAMPLE_CHANNELS, legal, one_word, sample};
+use crate::blocks::BLOCK;
 use crate::words::{Imm, One, Scalar};
 
 /// How a matrix is turned.
@@ -28,7 +29,7 @@ impl Turn {
 }
 
 /// Elements of a sample word (CNT-3).
-const SAMPLE_ELEMENTS: u16 = 32;
+const SAMPLE_ELEMENTS: u16 = BLOCK as u16;
 
 /// Selects the word of a transposing pair.
 ///
@@ -45,14 +46,7 @@ pub fn turn(
     let input = tensor.ok_or_else(|| NotCore::because("there is nothing to transpose"))?.dtype;
     let (src, dst) = (SAMPLE_ELEMENTS, SAMPLE_ELEMENTS);
     if ops == [ElementwiseOp::Copy; 2] && input == out {
-        let word = One {
-            opcode: Opcode::StreamTranspose,
-            op: AluOp::Bypass,
-            input: input.machine(),
-            out: out.machine(),
-            op_dim: SubDim::Unused,
-            negated: false,
-        };
+        let word = One::moving(Opcode::StreamTranspose, input.machine(), out.machine());
         let sample_word = word.word(SAMPLE_CHANNELS, sample(0, src), sample(1, dst));
         legal(&sample_word, target, Engine::Dve)?;
         return Ok(Form::Turn(Turn::Move(word)));

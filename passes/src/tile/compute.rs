@@ -13,6 +13,7 @@ use super::group::Member;
 use super::lower::{Block, Lowering, Tile};
 use super::patterns::{Loop, Nest, divide};
 use super::resident::Transfer;
+use crate::blocks::BLOCK as LANES;
 use crate::select::{Form, NotCore};
 use crate::words::{One, Scalar};
 
@@ -368,9 +369,6 @@ impl Lowering<'_> {
         Ok(())
     }
 }
-
-/// Lanes of a transpose block.
-const LANES: u64 = 32;
 
 /// The most groups that one pattern counts.
 const MAX_GROUPS: u64 = 1 << 15;

@@ -2,7 +2,7 @@
 
 use partita_ir::ElemType;
 use partita_ir::entity::ValueId;
-use partita_isa::{AluOp, Engine, Opcode, SubDim};
+use partita_isa::{Engine, Opcode};
 use smallvec::{SmallVec, smallvec};
 
 use super::axes::Axis;
@@ -130,14 +130,7 @@ impl Lowering<'_> {
             Form::Select { mask, data } => {
                 let tiles = [self.source(sources, 0)?, self.source(sources, 1)?];
                 let off = self.source(sources, 2)?;
-                let copy = One {
-                    opcode: Opcode::Copy,
-                    op: AluOp::Bypass,
-                    input: data,
-                    out: data,
-                    op_dim: SubDim::Unused,
-                    negated: false,
-                };
+                let copy = One::moving(Opcode::Copy, data, data);
                 if off.value != out.value {
                     self.moves(site, copy, &off, out)?;
                 }

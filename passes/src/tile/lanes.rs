@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use partita_ir::entity::ValueId;
-use partita_isa::{AluOp, Dtype, Engine, Instruction, LoadMaskSelect, Opcode, Pattern, SubDim};
+use partita_isa::{Dtype, Engine, Instruction, LoadMaskSelect, Opcode, Pattern};
 use smallvec::SmallVec;
 
 use super::compute::field;
@@ -92,14 +92,7 @@ impl Lowering<'_> {
                     num_elem: walk.counts,
                 }
             });
-            let word = |opcode| One {
-                opcode,
-                op: AluOp::Bypass,
-                input: dtype,
-                out: dtype,
-                op_dim: SubDim::Unused,
-                negated: false,
-            };
+            let word = |opcode| One::moving(opcode, dtype, dtype);
             let bases = [(field::SRC, from.0), (field::DST, to.0)];
             match chunk.in_place() {
                 Some(channels) => {

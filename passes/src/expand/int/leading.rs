@@ -39,8 +39,7 @@ pub const EXPANSIONS: &[Expansion] = &[
     },
 ];
 
-/// Rows and columns of the blocks that the machine transposes (ISA 8.3).
-pub const BLOCK: u64 = 32;
+pub use crate::blocks::BLOCK;
 
 /// A NaN of every 8-bit float format, the OCP one included (ISA 5.2).
 const FP8_NAN: u64 = 0x7F;

@@ -276,7 +276,7 @@ fn read_by_cast(b: &FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
 fn cast_into_operand(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
     let op = site.elementwise(0)?;
     let x = read_by_cast(b, site)?;
-    if !op.is_alu() || !op.is_pair_op() || op.is_bits() || op.class() == Class::Move {
+    if !fits_a_pair(op, false) {
         return Err(Refusal::NoMatch);
     }
     let reads = site.reads(0)?;

@@ -179,7 +179,7 @@ fn with_literals(
     reads.into_iter().map(operand).collect::<Option<_>>().ok_or(Refusal::NoMatch)
 }
 
-/// Reads floats, and gives an f32 that nothing has rounded, or the last result.
+/// True of a value of floats that fp32 holds.
 fn is_float(b: &FuncBuilder, value: ValueId) -> bool {
     b.ty(value).is_some_and(|ty| ty.dtype.is_float() && ty.dtype.width() <= 32)
 }
@@ -216,10 +216,21 @@ fn operation_after(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refu
     if between != ElemType::F32 {
         return Err(Refusal::NoMatch);
     }
+    two_on_the_way(b, [op0, op], x, [site.operands(1)?, outer], result)
+}
+
+/// One operation, then another that reads what the first gives in the place of `x`.
+fn two_on_the_way(
+    b: &mut FuncBuilder,
+    ops: [ElementwiseOp; 2],
+    x: ValueId,
+    [inner, outer]: [Vec<Operand>; 2],
+    dtype: ElemType,
+) -> Result<ValueId, Refusal> {
     let reverse = outer.len() == 2 && outer[1] == Operand::Value(x);
-    let mut operands = site.operands(1)?;
+    let mut operands = inner;
     operands.extend(outer.into_iter().filter(|operand| *operand != Operand::Value(x)));
-    turn(b, [op0, op], reverse, &operands, result)
+    turn(b, ops, reverse, &operands, dtype)
 }
 
 fn operation_before(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Refusal> {
@@ -245,10 +256,7 @@ fn operation_before(b: &mut FuncBuilder, site: &Site<'_>) -> Result<ValueId, Ref
         return Err(Refusal::NoMatch);
     }
     let outer = with_literals(site, 0, x, ElemType::F32)?;
-    let reverse = outer.len() == 2 && outer[1] == Operand::Value(x);
-    let mut operands = inner;
-    operands.extend(outer.into_iter().filter(|operand| *operand != Operand::Value(x)));
-    turn(b, [op, op0], reverse, &operands, result)
+    two_on_the_way(b, [op, op0], x, [inner, outer], result)
 }
 
 /// A pair with literals on either side of a transpose that does nothing else.
