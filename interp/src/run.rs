@@ -55,12 +55,12 @@ impl Machine {
 
     /// What the word does to memory and hidden state, without its wait and its update.
     pub(crate) fn take_effect(&mut self, engine: Engine, word: &Instruction) -> Result<(), Fault> {
-        if self.is_literal(engine, word) {
-            return self.take_effect_literally(engine, word);
+        if self.is_literal(engine, word) && self.take_effect_literally(engine, word)? {
+            return Ok(());
         }
         match Plan::new(self, engine, word) {
             // No plan reads by index.
-            Err(Fault::Indirect) => self.take_effect_literally(engine, word),
+            Err(Fault::Indirect) if self.take_effect_literally(engine, word)? => Ok(()),
             plan => self.run(&plan?),
         }
     }

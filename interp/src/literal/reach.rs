@@ -176,7 +176,8 @@ impl<'a> Facts<'a> {
                 find.source(&body.src0_mem_pattern, output)?;
                 dst = find.destination(&body.dst_mem_pattern, output)?;
             }
-            Body::LoadMaskSelect(_) | Body::Unknown(_) => return Ok(None),
+            // A table load, and structs of which this module says nothing.
+            _ => return Ok(None),
         }
         let domain = match &cross_lane {
             Some(cross_lane) => Domain::of_cross_lane(opcode, cross_lane.reduce, inputs[0]),
